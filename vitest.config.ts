@@ -3,7 +3,6 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    reporters: ['default', './test/support/summary-reporter.ts'],
     coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
     projects: [
       { test: { name: 'unit', include: ['test/*.test.ts', 'test/unit/**/*.test.ts'] } },

@@ -1,0 +1,120 @@
+// Every setting of the program, one row each: parsing, validation, --help and the README table all come from here.
+import {
+  cidr,
+  duration,
+  listenAddress,
+  listOf,
+  oneOf,
+  path,
+  postgresUrl,
+  tlsName,
+  urlOf,
+  type ValueKind,
+  wholeNumber,
+} from './value-kinds.ts';
+
+export type Setting<T> = {
+  readonly env: string;
+  readonly kind: ValueKind<T>;
+  /** Text that is read when nothing is given; without one the setting may be undefined. */
+  readonly fallback: string | undefined;
+  /** How the default is described when it is not a fixed text. */
+  readonly fallbackText: string;
+  readonly about: string;
+};
+
+export const settings = {
+  dataDir: withDefault(path, '.acmery', {
+    env: 'ACMERY_DATA_DIR',
+    about: 'Folder of the embedded database, the key files and `tls/ca.crt`, the trust anchor of our own HTTPS.',
+  }),
+  databaseUrl: optional(postgresUrl, {
+    env: 'DATABASE_URL',
+    fallbackText: 'a Postgres of its own in the data folder',
+    about: 'Postgres 14 or newer; `sslmode` and `sslrootcert` mean what they mean to libpq.',
+  }),
+  databasePool: withDefault(wholeNumber(2, 200), '16', {
+    env: 'ACMERY_DATABASE_POOL',
+    about: 'Database connections of this process at most.',
+  }),
+  databaseStatementTimeout: withDefault(duration(1_000, 600_000), '30s', {
+    env: 'ACMERY_DATABASE_STATEMENT_TIMEOUT',
+    about: 'A statement that runs longer is cancelled.',
+  }),
+  acmeListen: withDefault(listenAddress, '127.0.0.1:8443', {
+    env: 'ACMERY_ACME_LISTEN',
+    about: 'HTTPS: `/acme/...`.',
+  }),
+  apiListen: withDefault(listenAddress, '127.0.0.1:8444', {
+    env: 'ACMERY_API_LISTEN',
+    about: 'HTTPS: `/v1/...`.',
+  }),
+  apiTls: withDefault(oneOf('on', 'off'), 'on', {
+    env: 'ACMERY_API_TLS',
+    about: '`off`: plain HTTP on the API listener, for a mesh or proxy in front.',
+  }),
+  httpListen: withDefault(listenAddress, '127.0.0.1:8080', {
+    env: 'ACMERY_HTTP_LISTEN',
+    about: 'Plain HTTP: CRLs, OCSP and CA certificates (plain by design).',
+  }),
+  opsListen: withDefault(listenAddress, '127.0.0.1:9090', {
+    env: 'ACMERY_OPS_LISTEN',
+    about: 'Plain HTTP: `/livez`, `/readyz`, `/metrics`.',
+  }),
+  publicUrl: optional(urlOf('https'), {
+    env: 'ACMERY_PUBLIC_URL',
+    fallbackText: 'from the ACME listener: `https://localhost:8443`',
+    about: 'Where ACME clients reach us; it ends up in directories and account URLs for years.',
+  }),
+  trustedProxies: withDefault(listOf(cidr), '', {
+    env: 'ACMERY_TRUSTED_PROXIES',
+    about: 'Proxies whose `X-Forwarded-For` or `Forwarded` is believed.',
+  }),
+  tlsNames: optional(listOf(tlsName), {
+    env: 'ACMERY_TLS_NAMES',
+    fallbackText: 'the host of the public URL and `localhost`',
+    about: 'Names in our own serving certificate.',
+  }),
+  tlsCertFile: optional(path, {
+    env: 'ACMERY_TLS_CERT_FILE',
+    fallbackText: 'a certificate of our own serving CA',
+    about: 'PEM chain that replaces our own serving certificate; reloaded when it changes.',
+  }),
+  tlsKeyFile: optional(path, {
+    env: 'ACMERY_TLS_KEY_FILE',
+    fallbackText: 'none',
+    about: 'PEM key of `ACMERY_TLS_CERT_FILE`.',
+  }),
+  logLevel: withDefault(oneOf('debug', 'info', 'warn', 'error'), 'info', {
+    env: 'ACMERY_LOG_LEVEL',
+    about: 'Least level that is logged.',
+  }),
+  logFormat: optional(oneOf('json', 'text'), {
+    env: 'ACMERY_LOG_FORMAT',
+    fallbackText: '`text` on a terminal, else `json`',
+    about: 'One JSON object a line for machines, or short lines for people.',
+  }),
+  kubeconfig: optional(path, {
+    env: 'KUBECONFIG',
+    fallbackText: 'in-cluster files where they exist, else no cluster',
+    about: 'Kubeconfig of the cluster that `doctor` checks.',
+  }),
+} as const;
+
+export type SettingName = keyof typeof settings;
+export type Settings = { readonly [N in SettingName]: (typeof settings)[N] extends Setting<infer T> ? T : never };
+
+export const settingNames = Object.keys(settings) as readonly SettingName[];
+
+/** `dataDir` -> `data-dir`: the flag is `--data-dir`. */
+export const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+type Row = { readonly env: string; readonly about: string };
+
+function withDefault<T>(kind: ValueKind<T>, fallback: string, row: Row): Setting<T> {
+  return { ...row, kind, fallback, fallbackText: fallback === '' ? 'none' : `\`${fallback}\`` };
+}
+
+function optional<T>(kind: ValueKind<T>, row: Row & { fallbackText: string }): Setting<T | undefined> {
+  return { ...row, kind, fallback: undefined };
+}

@@ -1,0 +1,115 @@
+// The kinds of value that a setting can have: how their text is read, and what they accept in words.
+import { BlockList, isIP } from 'node:net';
+
+export type ValueKind<T> = {
+  /** Completes the sentence "expected ...". */
+  readonly accepts: string;
+  /** The value, or undefined when the text is not acceptable. */
+  parse(text: string): T | undefined;
+};
+
+export type ListenAddress = { readonly host: string; readonly port: number };
+
+const DURATION_UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+type DurationUnit = keyof typeof DURATION_UNITS_MS;
+
+const HOST_NAME =
+  /^(?=.{1,253}$)(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+
+export const text = (accepts: string): ValueKind<string> => ({
+  accepts,
+  parse: (value) => (value === '' ? undefined : value),
+});
+
+export const path: ValueKind<string> = text('a path');
+
+export const oneOf = <const T extends string>(...values: readonly T[]): ValueKind<T> => ({
+  accepts: values.join(' | '),
+  parse: (value) => values.find((candidate) => candidate === value),
+});
+
+export const wholeNumber = (from: number, to: number): ValueKind<number> => ({
+  accepts: `a whole number from ${from} to ${to}`,
+  parse: (value) => {
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= from && number <= to ? number : undefined;
+  },
+});
+
+/** Milliseconds from `250ms`, `30s`, `5m`, `12h` or `30d`. */
+export const duration = (fromMs: number, toMs: number): ValueKind<number> => ({
+  accepts: `a duration from ${durationText(fromMs)} to ${durationText(toMs)} (250ms, 30s, 5m, 12h, 30d)`,
+  parse: (value) => {
+    const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(value);
+    if (match?.[1] === undefined || !isDurationUnit(match[2])) return undefined;
+    const ms = Number(match[1]) * DURATION_UNITS_MS[match[2]];
+    return ms >= fromMs && ms <= toMs ? ms : undefined;
+  },
+});
+
+export const listenAddress: ValueKind<ListenAddress> = {
+  accepts: 'host:port, such as 127.0.0.1:8443, [::1]:8443 or 0.0.0.0:0 (port 0: any free one)',
+  parse: (value) => {
+    const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(value);
+    const host = match?.[1] ?? match?.[2];
+    const port = Number(match?.[3]);
+    if (host === undefined || port > 65_535) return undefined;
+    if (match?.[1] !== undefined ? isIP(host) !== 6 : isIP(host) !== 4 && !isHostName(host)) return undefined;
+    return { host, port };
+  },
+};
+
+/** An absolute URL of one scheme without credentials, query or fragment; a final slash is dropped. */
+export const urlOf = (scheme: 'http' | 'https'): ValueKind<string> => ({
+  accepts: `an absolute ${scheme} URL without query, such as ${scheme}://ca.corp.example`,
+  parse: (value) => {
+    if (!URL.canParse(value)) return undefined;
+    const url = new URL(value);
+    const isPlain = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+    return url.protocol === `${scheme}:` && isPlain ? url.href.replace(/\/$/, '') : undefined;
+  },
+});
+
+export const postgresUrl: ValueKind<string> = {
+  accepts: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
+  parse: (value) => (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value) ? value : undefined),
+};
+
+/** A comma-separated list; white space around the entries is ignored, an empty text is an empty list. */
+export const listOf = <T>(entry: ValueKind<T>): ValueKind<readonly T[]> => ({
+  accepts: `a comma-separated list; each entry ${entry.accepts}`,
+  parse: (value) => {
+    const entries = value.split(',').map((part) => part.trim());
+    const values = entries.filter((part) => part !== '').map((part) => entry.parse(part));
+    return values.every((parsed) => parsed !== undefined) ? values : undefined;
+  },
+});
+
+export const cidr: ValueKind<string> = {
+  accepts: 'an address or network, such as 10.0.0.0/8 or fd00::1',
+  parse: (value) => {
+    const [address = '', prefix, ...rest] = value.split('/');
+    const family = isIP(address);
+    if (family === 0 || address.includes('%') || rest.length > 0) return undefined;
+    if (prefix === undefined) return value;
+    if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > (family === 4 ? 32 : 128)) return undefined;
+    new BlockList().addSubnet(address, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
+    return value;
+  },
+};
+
+export const tlsName: ValueKind<string> = {
+  accepts: 'a host name, *.name or an IP address',
+  parse: (value) => (isIP(value) !== 0 || isHostName(value) ? value.toLowerCase() : undefined),
+};
+
+const isHostName = (value: string): boolean => HOST_NAME.test(value.toLowerCase());
+
+const isDurationUnit = (unit: string | undefined): unit is DurationUnit =>
+  unit !== undefined && Object.hasOwn(DURATION_UNITS_MS, unit);
+
+export function durationText(ms: number): string {
+  const units = Object.entries(DURATION_UNITS_MS).reverse();
+  const [unit, size] = units.find(([, unitMs]) => ms >= unitMs && ms % unitMs === 0) ?? ['ms', 1];
+  return `${ms / size}${unit}`;
+}

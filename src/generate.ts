@@ -1,0 +1,36 @@
+// `npm run generate`: writes what is derived from the code. With `--check` it only says which files are out of date.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { settingNames, settings } from './config/settings.ts';
+
+/** A part of a file between `<!-- generated: NAME -->` and `<!-- end generated -->`. */
+type Section = { readonly file: string; readonly name: string; readonly content: () => string };
+
+const sections: readonly Section[] = [{ file: 'README.md', name: 'settings', content: settingsTable }];
+
+const isCheck = process.argv.includes('--check');
+const files = [...new Set(sections.map(({ file }) => file))];
+const stale = files.filter((file) => {
+  const before = readFileSync(file, 'utf8');
+  const after = sections.filter((section) => section.file === file).reduce(withSection, before);
+  if (after !== before && !isCheck) writeFileSync(file, after);
+  return after !== before;
+});
+for (const file of stale) console.log(isCheck ? `${file} is out of date: run npm run generate` : `${file} written`);
+if (isCheck && stale.length > 0) process.exitCode = 1;
+
+function withSection(text: string, { file, name, content }: Section): string {
+  const begin = `<!-- generated: ${name} -->\n`;
+  const end = '<!-- end generated -->';
+  const from = text.indexOf(begin);
+  const to = text.indexOf(end, from);
+  if (from < 0 || to < 0) throw new Error(`${file} has no generated section "${name}"`);
+  return text.slice(0, from) + begin + content() + text.slice(to);
+}
+
+function settingsTable(): string {
+  const rows = settingNames.map((name) => {
+    const { env, fallbackText, about } = settings[name];
+    return `| \`${env}\` | ${fallbackText} | ${about} |\n`;
+  });
+  return `| setting | default | meaning |\n|---|---|---|\n${rows.join('')}`;
+}

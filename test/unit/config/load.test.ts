@@ -1,0 +1,106 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { loadSettings, type SettingSources, SettingsError } from '../../../src/config/load.ts';
+
+const load = (sources: Partial<SettingSources>) => loadSettings({ flags: {}, env: {}, ...sources });
+
+function problemsOf(sources: Partial<SettingSources>): readonly string[] {
+  try {
+    load(sources);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.lines;
+    throw error;
+  }
+  return [];
+}
+
+function configFile(content: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'acmery-config-')), 'acmery.yaml');
+  writeFileSync(file, content);
+  return file;
+}
+
+test('without any source every setting has its default', () => {
+  expect(load({})).toMatchObject({
+    dataDir: '.acmery',
+    databaseUrl: undefined,
+    acmeListen: { host: '127.0.0.1', port: 8443 },
+    trustedProxies: [],
+    databaseStatementTimeout: 30_000,
+  });
+});
+
+test('a flag wins over the environment, which wins over the file', () => {
+  const file = configFile('logLevel: debug\ndataDir: from-file\nopsListen: 127.0.0.1:1\n');
+  const settings = load({
+    flags: { config: file, dataDir: 'from-flag' },
+    env: { ACMERY_DATA_DIR: 'from-env', ACMERY_OPS_LISTEN: '127.0.0.1:2' },
+  });
+  expect(settings).toMatchObject({ logLevel: 'debug', dataDir: 'from-flag', opsListen: { port: 2 } });
+});
+
+test('a list may be a YAML list or comma-separated text', () => {
+  const fromFile = load({ flags: { config: configFile('trustedProxies: [10.0.0.0/8, "fd00::/8"]') } });
+  const fromText = load({ env: { ACMERY_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8' } });
+  expect(fromFile.trustedProxies).toEqual(['10.0.0.0/8', 'fd00::/8']);
+  expect(fromText.trustedProxies).toEqual(fromFile.trustedProxies);
+});
+
+test('all problems are reported at once, one line each', () => {
+  const lines = problemsOf({
+    flags: { logLevel: 'loud' },
+    env: { ACMERY_DATABASE_POOL: '0', ACMERY_DATA_DRI: '/x' },
+  });
+  expect(lines).toEqual([
+    'ACMERY_DATA_DRI: there is no such setting (did you mean ACMERY_DATA_DIR?).',
+    'ACMERY_DATABASE_POOL: expected a whole number from 2 to 200, got "0".',
+    '--log-level: expected debug | info | warn | error, got "loud".',
+  ]);
+});
+
+test('an unknown key of the file is named with the file', () => {
+  const file = configFile('acmelisten: 0.0.0.0:443');
+  expect(problemsOf({ flags: { config: file } })).toEqual([
+    `${file}: acmelisten: there is no such setting (did you mean acmeListen?).`,
+  ]);
+});
+
+test.each([
+  ['not YAML', 'a: [', /cannot be read as YAML settings/],
+  ['a list', '- a', /expected a YAML mapping/],
+  ['a nested value', 'dataDir: {a: 1}', /got a nested value/],
+])('a settings file that is %s is refused with a sentence', (_what, content, sentence) => {
+  expect(problemsOf({ flags: { config: configFile(content) } })[0]).toMatch(sentence);
+});
+
+test('a settings file that does not exist is named', () => {
+  expect(problemsOf({ env: { ACMERY_CONFIG: '/no/such/file.yaml' } })[0]).toMatch(/^\/no\/such\/file.yaml: .*ENOENT/);
+});
+
+test('the variables that Kubernetes makes for a Service called acmery are no settings', () => {
+  const env = Object.fromEntries(
+    [
+      'ACMERY_SERVICE_HOST',
+      'ACMERY_SERVICE_PORT',
+      'ACMERY_SERVICE_PORT_ACME',
+      'ACMERY_PORT',
+      'ACMERY_PORT_8443_TCP',
+      'ACMERY_PORT_8443_TCP_ADDR',
+      'ACMERY_ACME_SERVICE_HOST',
+      'ACMERY_ACME_PORT_443_TCP_PROTO',
+    ].map((variable) => [variable, 'x']),
+  );
+  expect(problemsOf({ env })).toEqual([]);
+});
+
+test('a password in a refused URL is not shown', () => {
+  expect(problemsOf({ env: { DATABASE_URL: 'mysql://acmery:hunter2@db/acmery' } }).join()).not.toContain('hunter2');
+});
+
+test('one TLS file without the other is refused', () => {
+  expect(problemsOf({ env: { ACMERY_TLS_CERT_FILE: 'tls.crt' } })).toEqual([
+    'ACMERY_TLS_CERT_FILE and ACMERY_TLS_KEY_FILE: expected both or neither, got only one of them.',
+  ]);
+});
