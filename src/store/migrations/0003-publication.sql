@@ -1,0 +1,133 @@
+-- Issued certificates, and what says which of them are revoked.
+
+-- Issued certificates -------------------------------------------------------------------------------------------------
+
+-- The large table: 1.3 kB a row. Unpartitioned it carries tens of millions of rows, and only so can a serial be unique
+-- in the whole table: a unique index on a partitioned one must contain the partition key. The way to partitions, when
+-- deleting by batches costs too much (say beyond 50 million rows): range partitions by id, everything below but
+-- issued_certs_serial_key made on the parent, and that one made on each partition by itself. A serial is then unique
+-- among the certificates of its month, which catches a random generator that repeats itself, and 128 random bits keep
+-- the months apart; finding a certificate by its serial probes each partition once. A narrow table of serials would
+-- keep the guarantee, but costs each certificate a second row and index entry for ever, and nothing else needs it.
+-- For the same reason no foreign key points here.
+create table issued_certs (
+  id               uuid not null primary key,  -- orders.issued_cert_id: an order never has a second certificate
+  order_id         uuid not null,              -- the order may be pruned before its certificate
+  acme_key_id      uuid not null references acme_keys (id),
+  directory_id     uuid not null references directories (id),
+  signing_cert_id  uuid not null references signing_certs (id),
+  replaced_by      uuid,                       -- the order that names this certificate in `replaces`
+  not_before       timestamptz not null,
+  not_after        timestamptz not null,
+  revoked_at       timestamptz,
+  reason           smallint check (reason in (0, 1, 2, 3, 4, 5, 9, 10)),
+  state            text collate "C" not null check (state in ('valid', 'revoked')),
+  serial           bytea not null,
+  key_thumbprint   bytea not null,
+  subjects         text[] collate "C" not null,  -- SAN values in the certificate's order
+  der              bytea not null,             -- the leaf alone; chains are composed
+
+  constraint issued_certs_revocation_check check (
+    (state = 'revoked') = (revoked_at is not null) and (revoked_at is null) = (reason is null))
+) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);
+
+alter table issued_certs alter column der set storage external;
+
+create unique index issued_certs_serial_key on issued_certs (serial, signing_cert_id);
+
+create index issued_certs_not_after_idx       on issued_certs (not_after);
+create index issued_certs_key_thumbprint_idx  on issued_certs (key_thumbprint);
+
+-- For each of the three ids that a list is asked by: all of them, the revoked, and by expiry those that are not.
+create index issued_certs_list_acme_key_idx              on issued_certs (acme_key_id, id);
+create index issued_certs_list_acme_key_revoked_idx      on issued_certs (acme_key_id, id) where revoked_at is not null;
+create index issued_certs_list_acme_key_expiry_idx       on issued_certs (acme_key_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_directory_idx             on issued_certs (directory_id, id);
+create index issued_certs_list_directory_revoked_idx     on issued_certs (directory_id, id) where revoked_at is not null;
+create index issued_certs_list_directory_expiry_idx      on issued_certs (directory_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_signing_cert_idx          on issued_certs (signing_cert_id, id);
+create index issued_certs_list_signing_cert_revoked_idx  on issued_certs (signing_cert_id, id) where revoked_at is not null;
+create index issued_certs_list_signing_cert_expiry_idx   on issued_certs (signing_cert_id, not_after, id) where revoked_at is null;
+
+create trigger issued_certs_immutable
+  before update of id, order_id, acme_key_id, directory_id, signing_cert_id, not_before, not_after,
+                   serial, key_thumbprint, subjects, der on issued_certs
+  for each row execute function refuse_change('a certificate never changes');
+
+-- One row per name of a certificate: the filter by exact name pages through this primary key in the order of ids.
+create table issued_cert_names (
+  name            text collate "C" not null,
+  issued_cert_id  uuid not null,
+
+  primary key (name, issued_cert_id)
+);
+
+create trigger issued_cert_names_immutable before update of name, issued_cert_id on issued_cert_names
+  for each row execute function refuse_change('the names of a certificate never change');
+
+
+-- Revocation ----------------------------------------------------------------------------------------------------------
+
+-- Leaves and child CA certificates alike, narrow, so that building a CRL never reads certificates.
+create table revocations (
+  signing_cert_id  uuid not null references signing_certs (id),
+  serial           bytea not null,
+  revoked_at       timestamptz not null,
+  changed_at       timestamptz not null,       -- when the row was written, or its reason upgraded (REV-3)
+  not_after        timestamptz not null,
+  entry            bytea not null,             -- DER, as it stands in the CRL
+
+  primary key (signing_cert_id, serial)
+);
+
+-- Has anything changed since the CRL was made? Finds the CRLs that a crash left without their mark.
+create index revocations_changed_at_idx on revocations (signing_cert_id, changed_at);
+
+create trigger revocations_immutable before update of signing_cert_id, serial, revoked_at, not_after on revocations
+  for each row execute function refuse_change('only the reason of a revocation changes');
+
+create table crls (
+  signing_cert_id  uuid not null primary key references signing_certs (id),
+  uploaded         boolean not null default false,  -- made elsewhere, for an offline CA
+  number           numeric(49),                -- a CRL number has up to 20 octets
+  this_update      timestamptz,
+  next_update      timestamptz,
+  sha256           bytea,
+  der              bytea,                      -- null until the first one is made
+  dirty_since      timestamptz,
+  due_at           timestamptz,
+  lease_until      timestamptz,
+  attempts         integer not null default 0,
+
+  constraint crls_complete_check check (num_nulls(number, this_update, next_update, sha256, der) in (0, 5))
+) with (fillfactor = 50);                      -- few rows, marked very often
+
+alter table crls alter column der set storage external;
+
+create index crls_due_idx on crls (due_at);
+
+create trigger crls_immutable before update of signing_cert_id on crls
+  for each row execute function refuse_change('these columns never change');
+
+create trigger crls_number_grows before update of number on crls
+  for each row when (new.number <= old.number or (new.number is null and old.number is not null))
+  execute function refuse_change('a CRL number only grows');
+
+create table ocsp_signers (
+  id               uuid not null primary key,
+  signing_cert_id  uuid not null references signing_certs (id),
+  key_ref          text collate "C" not null,
+  not_after        timestamptz not null,
+  der              bytea not null,
+  due_at           timestamptz,                -- when its successor is made
+  lease_until      timestamptz,
+  attempts         integer not null default 0
+);
+
+alter table ocsp_signers alter column der set storage external;
+
+create index ocsp_signers_signing_cert_idx  on ocsp_signers (signing_cert_id, not_after);
+create index ocsp_signers_due_idx           on ocsp_signers (due_at);
+
+create trigger ocsp_signers_immutable before update of id, signing_cert_id, key_ref, not_after, der on ocsp_signers
+  for each row execute function refuse_change('these columns never change');
