@@ -1,0 +1,129 @@
+// What happens in the program, one function per business event: each writes its log line and moves its metrics.
+import type { Log, LogLevel } from './log.ts';
+import { httpMethods, type Metrics, type statusClasses } from './metrics.ts';
+
+export type RequestFinished = {
+  readonly door: string;
+  readonly requestId: string;
+  readonly method: string;
+  /** The pattern of the route table, never the path of the request: it labels metrics. */
+  readonly route: string;
+  readonly path: string;
+  /** `undefined` when the client left before it was answered. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+  readonly bytes: number;
+  readonly client: string;
+  readonly traceId: string | undefined;
+  /** Level of the line when nothing went wrong. */
+  readonly level: LogLevel;
+};
+
+export type Events = ReturnType<typeof createEvents>;
+
+/** A new event: a function here, and a row in `metrics.ts` for what it counts. */
+export const createEvents = (log: Log, metrics: Metrics) => ({
+  serverStarted(event: { readonly version: string; readonly roles: readonly string[] }): void {
+    metrics.build.set({ version: event.version, node: process.version }, 1);
+    log.info({ ...event, node: process.version }, 'starting');
+  },
+  listenerOpened(event: { readonly door: string; readonly url: string }): void {
+    metrics.requestsInWork.set({ door: event.door }, 0);
+    metrics.requestsOverloaded.add({ door: event.door }, 0);
+    metrics.connectionsDropped.add({ door: event.door }, 0);
+    log.info(event, 'listening');
+  },
+  serverReady(event: { readonly startMs: number }): void {
+    log.info({ startMs: Math.round(event.startMs) }, 'ready');
+  },
+  serverDraining(event: { readonly reason: string; readonly deadlineMs: number }): void {
+    log.info(event, 'draining: no new work, requests under way finish');
+  },
+  serverStopped(event: { readonly durationMs: number; readonly cutConnections: number }): void {
+    log.info({ ...event, durationMs: Math.round(event.durationMs) }, 'stopped');
+  },
+
+  /** Once per change, by whoever asks the checks. */
+  readinessChanged(event: { readonly failing: Readonly<Record<string, string>> }): void {
+    const isReady = Object.keys(event.failing).length === 0;
+    metrics.ready.set({}, isReady ? 1 : 0);
+    if (isReady) log.info('readiness checks pass');
+    else log.warn({ failing: event.failing }, 'readiness checks fail');
+  },
+  readinessChecked(event: { readonly check: string; readonly passes: boolean }): void {
+    metrics.checkPasses.set({ check: event.check }, event.passes ? 1 : 0);
+  },
+
+  databaseLost(event: { readonly error: unknown }): void {
+    metrics.databaseUp.set({}, 0);
+    metrics.databaseLosses.add({});
+    log.error(event, 'the database does not answer; trying again with back-off');
+  },
+  databaseRecovered(event: { readonly awayMs: number }): void {
+    metrics.databaseUp.set({}, 1);
+    log.info({ awayMs: Math.round(event.awayMs) }, 'the database answers');
+  },
+  migrationApplied(event: { readonly name: string; readonly durationMs: number }): void {
+    metrics.migrations.add({});
+    log.info({ ...event, durationMs: Math.round(event.durationMs) }, 'migration applied');
+  },
+  /** Beyond `toleranceMs` signing stops, so the line says which clock to look at. */
+  clockSkewSeen(event: { readonly skewMs: number; readonly toleranceMs: number }): void {
+    metrics.clockSkew.set({}, event.skewMs / 1000);
+    metrics.clockSkewSeen.add({});
+    const level = Math.abs(event.skewMs) > event.toleranceMs ? 'error' : 'warn';
+    log[level](event, "this machine's clock and the database's are apart; set both by NTP");
+  },
+  clockCompared(event: { readonly skewMs: number }): void {
+    metrics.clockSkew.set({}, event.skewMs / 1000);
+  },
+
+  servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {
+    metrics.servingCertificates.add({ outcome: 'made' });
+    metrics.servingCertificateEnd.set({}, event.notAfter.getTime() / 1000);
+    log.info(event, 'serving certificate made');
+  },
+  servingCertificateRotated(event: { readonly source: string; readonly notAfter: Date }): void {
+    metrics.servingCertificates.add({ outcome: 'rotated' });
+    metrics.servingCertificateEnd.set({}, event.notAfter.getTime() / 1000);
+    log.info(event, 'serving certificate rotated; new connections get it');
+  },
+  servingCertificateRefused(event: { readonly reason: string; readonly keptUntil: Date }): void {
+    metrics.servingCertificates.add({ outcome: 'refused' });
+    log.error(event, 'new serving certificate refused; the last good one stays in use');
+  },
+
+  requestStarted(event: { readonly door: string }): void {
+    metrics.requestsInWork.add(event, 1);
+  },
+  requestLeftWork(event: { readonly door: string }): void {
+    metrics.requestsInWork.add(event, -1);
+  },
+  requestFinished({ level, ...event }: RequestFinished): void {
+    const { door, route, status } = event;
+    const method = httpMethods.find((known) => known === event.method) ?? 'other';
+    metrics.requests.add({ door, route, method, status: statusClass(status) });
+    metrics.requestSeconds.observe({ door, route }, event.durationMs / 1000);
+    const durationMs = Math.round(event.durationMs * 10) / 10;
+    const isFault = status !== undefined && status >= 500;
+    log[isFault ? 'warn' : level]({ ...event, durationMs }, status === undefined ? 'request abandoned' : 'request');
+  },
+  requestRefusedForOverload(event: { readonly door: string }): void {
+    metrics.requestsOverloaded.add(event);
+  },
+  connectionDropped(event: { readonly door: string }): void {
+    metrics.connectionsDropped.add(event);
+  },
+  internalError(event: { readonly where: string; readonly error: unknown; readonly requestId?: string }): void {
+    metrics.internalErrors.add({ where: event.where });
+    log.error(event, 'internal error');
+  },
+});
+
+function statusClass(status: number | undefined): (typeof statusClasses)[number] {
+  if (status === undefined) return 'gone';
+  if (status < 200) return '1xx';
+  if (status < 300) return '2xx';
+  if (status < 400) return '3xx';
+  return status < 500 ? '4xx' : '5xx';
+}

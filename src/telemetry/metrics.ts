@@ -1,0 +1,106 @@
+// Every metric of the program, one row each, in a registry of its own per process object.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Values that another table of the program bounds: route patterns, door names. Never what a caller sends. */
+const declaredElsewhere = 'declared elsewhere';
+
+/** What each label may be. A label without a bound would grow the registry with every stranger's request. */
+type Labels = Readonly<Record<string, readonly string[] | typeof declaredElsewhere>>;
+
+type ValuesOf<L extends Labels> = {
+  readonly [Name in keyof L]: L[Name] extends readonly (infer Value extends string)[] ? Value : string;
+};
+
+export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other'] as const;
+export const statusClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'gone'] as const;
+
+const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export type Metrics = ReturnType<typeof createMetrics>;
+
+/** A new row: add it here, then set it in `events.ts`. */
+export function createMetrics() {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const { counter, gauge, histogram } = rowsOf(registry);
+  const door = declaredElsewhere;
+  const route = declaredElsewhere;
+
+  return {
+    contentType: registry.contentType,
+    /** The text that Prometheus reads. */
+    text: (): Promise<string> => registry.metrics(),
+
+    build: gauge('acmery_build_info', 'Always 1; the labels name what runs.', {
+      version: declaredElsewhere,
+      node: declaredElsewhere,
+    }),
+    ready: gauge('acmery_ready', '1 while every readiness check passes.', {}),
+    checkPasses: gauge('acmery_readiness_check', '1 while this readiness check passes.', { check: declaredElsewhere }),
+    databaseUp: gauge('acmery_database_up', '1 while the database answers.', {}),
+    databaseLosses: counter('acmery_database_lost_total', 'Times that the database stopped answering.', {}),
+    migrations: counter('acmery_migrations_applied_total', 'Schema migrations that this process applied.', {}),
+    clockSkew: gauge('acmery_clock_skew_seconds', "This machine's clock minus the database's.", {}),
+    clockSkewSeen: counter('acmery_clock_skew_seen_total', 'Comparisons that found the clocks apart.', {}),
+
+    servingCertificates: counter('acmery_serving_certificates_total', 'Certificates for our own HTTPS, by outcome.', {
+      outcome: ['made', 'rotated', 'refused'],
+    }),
+    servingCertificateEnd: gauge(
+      'acmery_serving_certificate_expiry_timestamp_seconds',
+      'When the certificate of our own HTTPS ends.',
+      {},
+    ),
+
+    requests: counter('acmery_http_requests_total', 'Requests that ended; status `gone`: the client left first.', {
+      door,
+      route,
+      method: httpMethods,
+      status: statusClasses,
+    }),
+    requestSeconds: histogram(
+      'acmery_http_request_duration_seconds',
+      'From the head of a request to the end of its reply.',
+      { door, route },
+      REQUEST_SECONDS,
+    ),
+    requestsInWork: gauge('acmery_http_requests_in_work', 'Requests being worked on now.', { door }),
+    requestsOverloaded: counter('acmery_http_requests_overloaded_total', 'Requests refused for overload.', { door }),
+    connectionsDropped: counter('acmery_http_connections_dropped_total', 'Connections beyond the limit.', { door }),
+    internalErrors: counter('acmery_internal_errors_total', 'Errors that nobody expected: each is a bug.', {
+      where: declaredElsewhere,
+    }),
+  };
+}
+
+/** Makers of one row each, which typecheck the labels of every use. */
+function rowsOf(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter<const L extends Labels>(name: string, help: string, labels: L) {
+      const metric = new Counter({ name, help, labelNames: Object.keys(labels), registers });
+      for (const values of everyCombination(labels)) metric.inc(values, 0);
+      return { add: (values: ValuesOf<L>, by = 1): void => metric.inc({ ...values }, by) };
+    },
+    gauge<const L extends Labels>(name: string, help: string, labels: L) {
+      const metric = new Gauge({ name, help, labelNames: Object.keys(labels), registers });
+      return {
+        set: (values: ValuesOf<L>, value: number): void => metric.set({ ...values }, value),
+        add: (values: ValuesOf<L>, by: number): void => metric.inc({ ...values }, by),
+      };
+    },
+    histogram<const L extends Labels>(name: string, help: string, labels: L, buckets: number[]) {
+      const metric = new Histogram({ name, help, labelNames: Object.keys(labels), registers, buckets });
+      return { observe: (values: ValuesOf<L>, value: number): void => metric.observe({ ...values }, value) };
+    },
+  };
+}
+
+/** Label sets that are known in advance, so that a rate over a counter sees the step from 0 to 1. */
+function everyCombination(labels: Labels): Record<string, string>[] {
+  return Object.entries(labels).reduce<Record<string, string>[]>(
+    (sets, [name, values]) =>
+      values === declaredElsewhere ? [] : sets.flatMap((set) => values.map((value) => ({ ...set, [name]: value }))),
+    [{}],
+  );
+}

@@ -1,0 +1,87 @@
+// What a log line may hold: fields without secrets, errors without what hangs on them, bytes as a count.
+
+const REDACTED = '[redacted]';
+const DEEPEST = 5;
+const LONGEST_LIST = 50;
+
+// Compared with a field's name in lower case without `_` and `-`; a name that ends in one of these holds a secret.
+const secretNameEndings = [
+  'authorization',
+  'cookie',
+  'token',
+  'tokens',
+  'secret',
+  'secrets',
+  'password',
+  'passphrase',
+  'privatekey',
+  'mackey',
+  'wrapkey',
+  'apikey',
+  'hmac',
+  'pkcs8',
+  'pkcs12',
+  'pfx',
+];
+
+// Private members of a JWK (RFC 7518 section 6), secret only beside `kty`.
+const secretJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);
+
+// Secrets that stand inside a longer text: a message, a URL, the text of an error.
+const secretTexts: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g, REDACTED],
+  // Up to the last `@`: a password may hold `@` and `/` where the URL is not well-formed.
+  [/:\/\/([^\s:/?#@"']*):[^\s"']*@/g, `://$1:${REDACTED}@`],
+  [/\b(Bearer|Basic)\s+[\w.~+/-]{16,}=*/gi, `$1 ${REDACTED}`],
+  [/\b((?:ssl)?password|passwd|token|secret|mac_key|hmac)=[^\s&"']+/gi, `$1=${REDACTED}`],
+];
+
+/** The text with every secret of a known form replaced. */
+export const withoutSecrets = (text: string): string =>
+  secretTexts.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text);
+
+/** The fields as they may be written: secrets replaced by name and by form at any depth. */
+export const redactedFields = (fields: object): Record<string, unknown> => redactedObject(fields, 0);
+
+function redactedObject(object: object, depth: number): Record<string, unknown> {
+  const isJwk = 'kty' in object;
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(object)) {
+    const isSecret = isSecretName(name) || (isJwk && secretJwkMembers.has(name));
+    kept[name] = isSecret && value !== undefined && value !== null ? REDACTED : redactedValue(value, depth + 1);
+  }
+  return kept;
+}
+
+function redactedValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return withoutSecrets(value);
+  if (typeof value === 'bigint') return value.toString();
+  if (typeof value !== 'object' || value === null) return value;
+  if (value instanceof Error) return describedError(value, depth);
+  if (value instanceof Date) return value;
+  if (ArrayBuffer.isView(value)) return `[${value.byteLength} bytes]`;
+  if (depth > DEEPEST) return '[deeper]';
+  if (Array.isArray(value)) return value.slice(0, LONGEST_LIST).map((item) => redactedValue(item, depth + 1));
+  return redactedObject(value, depth);
+}
+
+// Only these members: errors of database drivers carry a client, those of HTTP clients a request with its headers.
+function describedError(error: Error, depth: number): Record<string, unknown> {
+  return {
+    name: error.name,
+    ...('code' in error && isPlain(error.code) ? { code: error.code } : {}),
+    message: withoutSecrets(error.message),
+    ...(error.stack === undefined ? {} : { stack: withoutSecrets(error.stack) }),
+    ...(error.cause === undefined || depth > DEEPEST ? {} : { cause: redactedValue(error.cause, depth + 1) }),
+    ...(error instanceof AggregateError && depth <= DEEPEST
+      ? { errors: error.errors.slice(0, LONGEST_LIST).map((inner: unknown) => redactedValue(inner, depth + 1)) }
+      : {}),
+  };
+}
+
+const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number';
+
+function isSecretName(name: string): boolean {
+  const bare = name.toLowerCase().replace(/[-_]/g, '');
+  return secretNameEndings.some((ending) => bare.endsWith(ending));
+}
