@@ -1,6 +1,7 @@
 // Which Postgres binaries to run: those of the system, else the embedded package.
 import { access, readdir, realpath } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { prepareEmbedded } from './embedded.ts';
 import { PostgresError } from './failure.ts';
@@ -20,6 +21,8 @@ export type BinaryPlaces = {
   readonly folders: readonly string[];
   /** The `native` folder of the embedded package, when it is installed. */
   readonly embedded: string | undefined;
+  /** Folders, best first, where root may put a copy of the embedded package that other users can reach. */
+  readonly copies: readonly string[];
 };
 
 const OLDEST_MAJOR = 14;
@@ -37,7 +40,11 @@ const versionedFolders = [
 /** All places on this machine; `searchPath` is the value of PATH. */
 export async function usualPlaces(searchPath: string): Promise<BinaryPlaces> {
   const onPath = searchPath.split(delimiter).filter((folder) => folder.startsWith('/'));
-  return { folders: [...onPath, ...(await distributionFolders())], embedded: embeddedFolder() };
+  return {
+    folders: [...onPath, ...(await distributionFolders())],
+    embedded: embeddedFolder(),
+    copies: ['/var/cache', tmpdir()].map((folder) => join(folder, 'acmery-postgres')),
+  };
 }
 
 /**

@@ -1,7 +1,5 @@
 // Runs a Postgres of our own in the data folder: makes it on first use, keeps it running, stops it with us.
 import { mkdir, realpath } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Binaries, type BinaryPlaces, chooseBinaries } from './binaries.ts';
 import { explainFileError, isPortTaken } from './failure.ts';
@@ -132,11 +130,7 @@ async function makeHome(dataDir: string): Promise<Layout> {
 
 async function prepareCluster(layout: Layout, runAs: RunAs, options: PostgresOptions): Promise<Binaries> {
   const major = await clusterMajor(layout);
-  // What root copies must be reached by the user without rights: outside of the data folder.
-  const cacheFolders =
-    runAs.user === undefined
-      ? [layout.binaries]
-      : ['/var/cache', tmpdir()].map((folder) => join(folder, 'acmery-postgres'));
+  const cacheFolders = runAs.user === undefined ? [layout.binaries] : options.places.copies;
   const binaries = await chooseBinaries(options.places, { runAs, cacheFolders, major });
   if (major === undefined) await initialise(layout, binaries, runAs, options.signal);
   return binaries;

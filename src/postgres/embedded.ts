@@ -17,7 +17,8 @@ export async function prepareEmbedded<Found>(
   const inPlace = (await complete(native)) ? await check(join(native, 'bin')) : `${native} is not writable`;
   if (typeof inPlace !== 'string') return inPlace;
   const reasons = [inPlace];
-  for (const cache of cacheFolders) {
+  for (const folder of cacheFolders) {
+    const cache = join(folder, await packageVersion(native));
     const copied = await copyInto(native, cache);
     const result = copied ? await check(join(cache, 'bin')) : `${cache} is not ours to write`;
     if (typeof result !== 'string') return result;
@@ -39,6 +40,11 @@ async function complete(native: string): Promise<boolean> {
     if (notPermitted.has(codeOf(error))) return false;
     throw error;
   }
+}
+
+async function packageVersion(native: string): Promise<string> {
+  const { version }: { version: string } = JSON.parse(await readFile(join(native, '..', 'package.json'), 'utf8'));
+  return version;
 }
 
 /** Path of each link that is not there yet, with its target. npm's install script would have made them; it does not run. */
@@ -73,8 +79,8 @@ function sonameLinks(native: string, name: string): readonly (readonly [string, 
  */
 async function copyInto(native: string, cache: string): Promise<boolean> {
   try {
-    await mkdir(cache, { recursive: true, mode: 0o755 });
-    const folder = await lstat(cache);
+    await mkdir(dirname(cache), { recursive: true, mode: 0o755 });
+    const folder = await lstat(dirname(cache));
     if (!folder.isDirectory() || folder.uid !== process.getuid?.() || (folder.mode & 0o022) !== 0) return false;
     await copyTree(native, cache);
     return await complete(cache);

@@ -1,0 +1,67 @@
+// A pg client that prepares each parameterised statement once per connection, reads values our way, and throws our errors.
+import { hash } from 'node:crypto';
+import pg from 'pg';
+import type { Encryption } from './connection.ts';
+import { spoilsConnection, statementError } from './database-error.ts';
+
+/** Each connection keeps its prepared statements for life: programs have few texts, and a bug must not fill the server. */
+const MOST_NAMES = 300;
+const names = new Map<string, string>();
+
+/** The class of clients for one target; `encryption` is asked when a client is made. */
+export const namedClient = (encryption: () => Encryption) =>
+  class NamedClient extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      // The pool hides the password from copies.
+      super({ ...config, password: config?.password, ssl: encryption(), types });
+      // The next statement learns of a lost connection; without a listener the loss itself would end the process.
+      this.on('error', () => {});
+    }
+
+    /** Any of the calls of pg; only text with values is changed. */
+    override query(...call: readonly unknown[]) {
+      const result = Reflect.apply(super.query, this, withName(call));
+      return result instanceof Promise ? result.catch((error: unknown) => this.#fail(error)) : result;
+    }
+
+    #fail(error: unknown): never {
+      // The pool drops a client that has been ended.
+      if (spoilsConnection(error)) this.end(() => {});
+      throw statementError(error);
+    }
+  };
+
+function withName(call: readonly unknown[]): readonly unknown[] {
+  const [text, values, ...rest] = call;
+  if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return call;
+  const name = statementName(text);
+  return [name === undefined ? { text, values } : { name, text, values }, ...rest];
+}
+
+function statementName(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= MOST_NAMES) return known;
+  const name = hash('sha1', text);
+  names.set(text, name);
+  return name;
+}
+
+/** Counts and versions are bigint in SQL and numbers here; a number that JavaScript cannot hold is refused, not rounded. */
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError('A bigint of the database is too large for a number.');
+  return value;
+}
+
+const asText = (text: string) => text;
+
+/** By type oid. Days stay text (a Date would bring a time zone); timestamptz is a Date and bytea a Buffer by default. */
+const parsers = new Map<number, (text: string) => unknown>([
+  [pg.types.builtins.INT8, parseInt8],
+  [pg.types.builtins.DATE, asText],
+]);
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    parsers.get(oid) ?? pg.types.getTypeParser(oid, format ?? 'text'),
+};
