@@ -1,5 +1,11 @@
-// Signing off the event loop: a private key as something that signs and shows its public half, nothing else.
-import type { KeyType } from './algorithms.ts';
+// Signatures off the event loop: a private key as something that signs and shows its public half, and the check of one.
+import { constants, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { promisify } from 'node:util';
+import { isCaKeyType, type KeyType, keyAlgorithms } from './algorithms.ts';
+import { parseDer } from './der.ts';
+import type { PrivateKey } from './private-key.ts';
+import { readSignatureAlgorithm, type SignatureAlgorithm } from './signature-algorithm.ts';
+import { unsupportedKey } from './spki.ts';
 
 export type Signer = {
   readonly keyType: KeyType;
@@ -8,3 +14,35 @@ export type Signer = {
   /** Signs to-be-signed bytes by the key type's one algorithm; ECDSA signatures are DER. */
   sign(tbs: Buffer): Promise<Buffer>;
 };
+
+// Only the callback forms leave the event loop free.
+const signAsync = promisify(sign);
+const verifyAsync = promisify(verify);
+
+export function signerOf({ keyType, key, spki }: PrivateKey): Signer {
+  if (!isCaKeyType(keyType)) throw unsupportedKey('the signing key', 'an Ed25519 key, which no CA key may be');
+  const { hash } = keyAlgorithms[keyType].signature;
+  return { keyType, spki, sign: (tbs) => signAsync(hash ?? null, tbs, key) };
+}
+
+/**
+ * Whether `signature` over `data` is by this public key. `algorithm` is a DER AlgorithmIdentifier; throws
+ * `unsupported_algorithm` for one that is not accepted. An algorithm of another key family is simply not a signature.
+ */
+export async function verifySignature(
+  publicKey: Buffer | KeyObject,
+  algorithm: Buffer,
+  data: Buffer,
+  signature: Buffer,
+): Promise<boolean> {
+  const row = readSignatureAlgorithm(parseDer(algorithm, 'the signature algorithm'), 'It');
+  const key = Buffer.isBuffer(publicKey) ? createPublicKey({ key: publicKey, format: 'der', type: 'spki' }) : publicKey;
+  if (key.asymmetricKeyType !== row.family) return false;
+  return verifyAsync(row.hash, data, { key, ...paddingOf(row) }, signature);
+}
+
+function paddingOf({ family, saltLength }: SignatureAlgorithm): { padding?: number; saltLength?: number } {
+  if (family !== 'rsa') return {};
+  if (saltLength === undefined) return { padding: constants.RSA_PKCS1_PADDING };
+  return { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength };
+}

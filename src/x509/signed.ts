@@ -1,0 +1,25 @@
+// The frame that certificates, requests and lists share: to-be-signed bytes, signature algorithm, signature.
+import { type KeyType, keyAlgorithms } from './algorithms.ts';
+import { bytesOf, type DerNode, elementsOf, readBits, tags } from './der.ts';
+import { bitString, encodeDer, raw, sequence } from './der-writer.ts';
+
+export type Signed = {
+  /** The bytes that the signature covers. */
+  readonly tbs: Buffer;
+  /** DER AlgorithmIdentifier. */
+  readonly signatureAlgorithm: Buffer;
+  readonly signature: Buffer;
+};
+
+/** `keyType` is that of the key that made the signature. */
+export const assembleSigned = (tbs: Buffer, keyType: KeyType, signature: Buffer): Buffer =>
+  encodeDer(sequence(raw(tbs), raw(keyAlgorithms[keyType].signature.algorithm), bitString(signature)));
+
+export function readSigned(node: DerNode, what: string): Signed & { readonly content: DerNode } {
+  const elements = elementsOf(node, tags.sequence, what);
+  const content = elements.next('signed part');
+  const signatureAlgorithm = bytesOf(elements.next('signature algorithm'));
+  const signature = readBits(elements.next('signature'), `the signature of ${what}`);
+  elements.end();
+  return { content, tbs: bytesOf(content), signatureAlgorithm, signature };
+}
