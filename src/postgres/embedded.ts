@@ -50,27 +50,22 @@ async function packageVersion(native: string): Promise<string> {
 /** Path of each link that is not there yet, with its target. npm's install script would have made them; it does not run. */
 async function missingLinks(native: string): Promise<readonly (readonly [string, string])[]> {
   const listed: unknown = JSON.parse(await readFile(join(native, 'pg-symlinks.json'), 'utf8'));
-  const rows = Array.isArray(listed) ? listed : [];
-  const links = rows.map((row: { source: string; target: string }) => [
-    join(native, '..', row.target),
-    basename(row.source),
-  ]);
+  const rows: readonly { source: string; target: string }[] = Array.isArray(listed) ? listed : [];
   const libraries = await readdir(join(native, 'lib'));
-  const wanted = new Map([...libraries.flatMap((name) => sonameLinks(native, name)), ...links.map(asPair)]);
-  const present = new Set(libraries);
-  return [...wanted].filter(([link]) => !present.has(basename(link)));
+  const wanted = new Map([
+    ...libraries.flatMap(sonameLinks),
+    ...rows.map((row) => [basename(row.target), basename(row.source)] as const),
+  ]);
+  return [...wanted]
+    .filter(([link]) => !libraries.includes(link))
+    .map(([link, target]) => [join(native, 'lib', link), target]);
 }
 
-const asPair = ([link = '', target = '']: readonly string[]): readonly [string, string] => [link, target];
-
 /** macOS libraries ask for each other by the shorter name: libz.1.3.2.dylib is wanted as libz.1.3.dylib and libz.1.dylib. */
-function sonameLinks(native: string, name: string): readonly (readonly [string, string])[] {
-  const [, stem, version] = /^(lib[^.]+)\.([\d.]+)\.dylib$/.exec(name) ?? [];
-  if (stem === undefined || version === undefined) return [];
-  const parts = version.split('.');
-  return parts
-    .slice(1)
-    .map((_, index) => [join(native, 'lib', `${stem}.${parts.slice(0, index + 1).join('.')}.dylib`), name]);
+function sonameLinks(library: string): readonly (readonly [string, string])[] {
+  const [, stem, version] = /^(lib[^.]+)\.([\d.]+)\.dylib$/.exec(library) ?? [];
+  const parts = version?.split('.') ?? [];
+  return parts.slice(1).map((_, index) => [`${stem}.${parts.slice(0, index + 1).join('.')}.dylib`, library]);
 }
 
 /**
