@@ -28,7 +28,6 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     log.info({ ...event, node: process.version }, 'starting');
   },
   listenerOpened(event: { readonly door: string; readonly url: string }): void {
-    metrics.requestsInWork.set({ door: event.door }, 0);
     metrics.requestsOverloaded.add({ door: event.door }, 0);
     metrics.connectionsDropped.add({ door: event.door }, 0);
     log.info(event, 'listening');
@@ -50,8 +49,8 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     if (isReady) log.info('readiness checks pass');
     else log.warn({ failing: event.failing }, 'readiness checks fail');
   },
-  readinessChecked(event: { readonly check: string; readonly passes: boolean }): void {
-    metrics.checkPasses.set({ check: event.check }, event.passes ? 1 : 0);
+  healthChecked(event: { readonly check: string; readonly passes: boolean }): void {
+    metrics.healthChecks.set({ check: event.check }, event.passes ? 1 : 0);
   },
 
   databaseLost(event: { readonly error: unknown }): void {
@@ -93,11 +92,8 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     log.error(event, 'new serving certificate refused; the last good one stays in use');
   },
 
-  requestStarted(event: { readonly door: string }): void {
-    metrics.requestsInWork.add(event, 1);
-  },
-  requestLeftWork(event: { readonly door: string }): void {
-    metrics.requestsInWork.add(event, -1);
+  requestsInWork(event: { readonly door: string; readonly count: number }): void {
+    metrics.requestsInWork.set({ door: event.door }, event.count);
   },
   requestFinished({ level, ...event }: RequestFinished): void {
     const { door, route, status } = event;

@@ -36,7 +36,9 @@ export function createMetrics() {
       node: declaredElsewhere,
     }),
     ready: gauge('acmery_ready', '1 while every readiness check passes.', {}),
-    checkPasses: gauge('acmery_readiness_check', '1 while this readiness check passes.', { check: declaredElsewhere }),
+    healthChecks: gauge('acmery_health_check', '1 while this check of /livez or /readyz passes.', {
+      check: declaredElsewhere,
+    }),
     databaseUp: gauge('acmery_database_up', '1 while the database answers.', {}),
     databaseLosses: counter('acmery_database_lost_total', 'Times that the database stopped answering.', {}),
     migrations: counter('acmery_migrations_applied_total', 'Schema migrations that this process applied.', {}),
@@ -84,10 +86,7 @@ function rowsOf(registry: Registry) {
     },
     gauge<const L extends Labels>(name: string, help: string, labels: L) {
       const metric = new Gauge({ name, help, labelNames: Object.keys(labels), registers });
-      return {
-        set: (values: ValuesOf<L>, value: number): void => metric.set({ ...values }, value),
-        add: (values: ValuesOf<L>, by: number): void => metric.inc({ ...values }, by),
-      };
+      return { set: (values: ValuesOf<L>, value: number): void => metric.set({ ...values }, value) };
     },
     histogram<const L extends Labels>(name: string, help: string, labels: L, buckets: number[]) {
       const metric = new Histogram({ name, help, labelNames: Object.keys(labels), registers, buckets });

@@ -43,6 +43,7 @@ test('a method that a stranger made up does not become a label', async () => {
   events.requestFinished({ ...finished, method: 'PROPFIND' });
 
   expect(await metrics.text()).not.toContain('PROPFIND');
+  expect(await metrics.text()).toContain('method="other",status="2xx"} 1');
 });
 
 test('a fault is a warning whatever the level of its door; a client that left has no status', async () => {
@@ -77,10 +78,10 @@ test('readiness is a metric and a line per change, naming what fails', async () 
   const { events, metrics, records } = given();
 
   events.readinessChanged({ failing: { database: 'connection refused' } });
-  expect(await metrics.text()).toContain('acmery_ready 0');
+  expect(await metrics.text()).toContain('\nacmery_ready 0\n');
   events.readinessChanged({ failing: {} });
 
-  expect(await metrics.text()).toContain('acmery_ready 1');
+  expect(await metrics.text()).toContain('\nacmery_ready 1\n');
   expect(records()).toMatchObject([{ level: 'warn', failing: { database: 'connection refused' } }, { level: 'info' }]);
 });
 
@@ -100,7 +101,7 @@ test('every event writes at most one line, and the database, certificates and mi
   events.serverDraining({ reason: 'SIGTERM', deadlineMs: 20_000 });
   events.serverStopped({ durationMs: 3, cutConnections: 0 });
   events.clockCompared({ skewMs: 250 });
-  events.readinessChecked({ check: 'database', passes: true });
+  events.healthChecked({ check: 'database', passes: true });
 
   const text = await metrics.text();
   expect(lines).toHaveLength(11);
@@ -110,7 +111,7 @@ test('every event writes at most one line, and the database, certificates and mi
   expect(text).toContain('acmery_serving_certificates_total{outcome="rotated"} 1');
   expect(text).toContain(`acmery_serving_certificate_expiry_timestamp_seconds ${notAfter.getTime() / 1000}`);
   expect(text).toContain('acmery_clock_skew_seconds 0.25');
-  expect(text).toContain('acmery_readiness_check{check="database"} 1');
+  expect(text).toContain('acmery_health_check{check="database"} 1');
 });
 
 test('counters with known labels begin at 0, and two registries know nothing of each other', async () => {

@@ -133,7 +133,13 @@ describe('no secret is written', () => {
 
   test('what merely looks like one stays readable', () => {
     const { log, records } = capturedLog();
-    const fields = { url: 'https://ca.example:8443/acme/web/order/1', keyType: 'ec_256', jwk: { kty: 'EC', x: 'x' } };
+    const fields = {
+      url: 'https://ca.example:8443/acme/web/order/1',
+      keyType: 'ec_256',
+      jwk: { kty: 'EC', x: 'x' },
+      k: 1,
+      p: 'p',
+    };
 
     log.info(fields, 'basic constraints checked for http://[::1]:8080/');
 
