@@ -41,10 +41,6 @@ export const settings = {
     env: 'ACMERY_DATABASE_STATEMENT_TIMEOUT',
     about: 'A statement that runs longer is cancelled.',
   }),
-  acmeListen: withDefault(listenAddress, '127.0.0.1:8443', {
-    env: 'ACMERY_ACME_LISTEN',
-    about: 'HTTPS: `/acme/...`.',
-  }),
   apiListen: withDefault(listenAddress, '127.0.0.1:8444', {
     env: 'ACMERY_API_LISTEN',
     about: 'HTTPS: `/v1/...`.',
@@ -53,18 +49,13 @@ export const settings = {
     env: 'ACMERY_API_TLS',
     about: '`off`: plain HTTP on the API listener, for a mesh or proxy in front.',
   }),
-  httpListen: withDefault(listenAddress, '127.0.0.1:8080', {
-    env: 'ACMERY_HTTP_LISTEN',
-    about: 'Plain HTTP: CRLs, OCSP and CA certificates (plain by design).',
-  }),
   opsListen: withDefault(listenAddress, '127.0.0.1:9090', {
     env: 'ACMERY_OPS_LISTEN',
     about: 'Plain HTTP: `/livez`, `/readyz`, `/metrics`.',
   }),
-  publicUrl: optional(urlOf('https'), {
+  publicUrl: withDefault(urlOf('https'), 'https://localhost:8443', {
     env: 'ACMERY_PUBLIC_URL',
-    fallbackText: 'from the ACME listener: `https://localhost:8443`',
-    about: 'Where ACME clients reach us; it ends up in directories and account URLs for years.',
+    about: 'Where clients reach us; it ends up in directory URLs and account URLs for years.',
   }),
   trustedProxies: withDefault(listOf(cidr), '', {
     env: 'ACMERY_TRUSTED_PROXIES',

@@ -1,7 +1,7 @@
 // A serving certificate from two files, read again whenever their content changes.
 import { readFile } from 'node:fs/promises';
 import type { Events } from '../telemetry/events.ts';
-import { checkedTlsPair, TlsPairError, TlsSlot } from './tls-source.ts';
+import { checkedTlsPair, type TlsPair, TlsPairError, TlsSlot } from './tls-source.ts';
 
 export type TlsFilesOptions = {
   readonly certificateFile: string;
@@ -12,6 +12,7 @@ export type TlsFilesOptions = {
   readonly events: Events;
 };
 
+type FileNames = Pick<TlsFilesOptions, 'certificateFile' | 'keyFile'>;
 type Contents = { readonly certificate: string; readonly key: string };
 
 /** Throws TlsPairError when the files cannot serve now; later, bad contents are refused and the last good pair stays. */
@@ -19,6 +20,13 @@ export async function openTlsFiles(options: TlsFilesOptions): Promise<TlsFiles> 
   const contents = await readContents(options);
   const pair = checked(options, contents);
   return new TlsFiles(options, contents, new TlsSlot(pair));
+}
+
+/** The pair in two files, once it is certain that it can serve at `now`. Throws TlsPairError. */
+export async function readTlsFiles(
+  files: Pick<TlsFilesOptions, 'certificateFile' | 'keyFile' | 'now'>,
+): Promise<TlsPair> {
+  return checked(files, await readContents(files));
 }
 
 export class TlsFiles implements AsyncDisposable {
@@ -69,12 +77,12 @@ export class TlsFiles implements AsyncDisposable {
 }
 
 // Until two readings agree: files swapped between one and the other would look like a key of another certificate.
-async function readContents(options: TlsFilesOptions): Promise<Contents> {
+async function readContents(options: FileNames): Promise<Contents> {
   const [first, second] = [await readBoth(options), await readBoth(options)];
   return isSame(first, second) ? second : readContents(options);
 }
 
-async function readBoth({ certificateFile, keyFile }: TlsFilesOptions): Promise<Contents> {
+async function readBoth({ certificateFile, keyFile }: FileNames): Promise<Contents> {
   const [certificate, key] = await Promise.all([readText(certificateFile), readText(keyFile)]);
   return { certificate, key };
 }
@@ -87,7 +95,10 @@ const readText = (file: string) =>
     throw new TlsPairError(`${file} cannot be read: ${why}`, error);
   });
 
-function checked({ certificateFile, keyFile, now }: TlsFilesOptions, { certificate, key }: Contents) {
+function checked(
+  { certificateFile, keyFile, now }: FileNames & Pick<TlsFilesOptions, 'now'>,
+  { certificate, key }: Contents,
+) {
   try {
     return checkedTlsPair(certificate, key, now());
   } catch (error) {

@@ -1,21 +1,16 @@
 // Runs a Postgres of our own in the data folder: makes it on first use, keeps it running, stops it with us.
 import { mkdir, realpath } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { OwnPostgresNotice } from '../telemetry/events.ts';
 import { type Binaries, type BinaryPlaces, chooseBinaries } from './binaries.ts';
 import { explainFileError, isPortTaken } from './failure.ts';
-import { clusterMajor, initialise, readPassword, roleName } from './initialise.ts';
+import { clusterMajor, initialise, localUrl, readPassword } from './initialise.ts';
 import { type Layout, layoutOf } from './layout.ts';
 import { stopLeftover } from './leftover.ts';
 import { FolderLock } from './lock.ts';
 import { Postmaster, type PostmasterOptions } from './postmaster.ts';
 import { freePort } from './readiness.ts';
 import { chooseUser, type RunAs } from './run-as.ts';
-
-/** What happens to the server after it has started, for logs and metrics. */
-export type PostgresNotice =
-  | { readonly kind: 'exited'; readonly error: Error }
-  | { readonly kind: 'restart_failed'; readonly error: Error; readonly retryInMs: number }
-  | { readonly kind: 'restarted' };
 
 export type PostgresOptions = {
   /** Folder of the program's data; Postgres lives below it in `postgres`. */
@@ -24,7 +19,7 @@ export type PostgresOptions = {
   readonly places: BinaryPlaces;
   /** Further settings of the server, stronger than ours. */
   readonly settings?: Readonly<Record<string, string>>;
-  readonly onNotice?: (notice: PostgresNotice) => void;
+  readonly onNotice?: (notice: OwnPostgresNotice) => void;
   /** Ends the start; a server that runs is stopped by disposing of it. */
   readonly signal?: AbortSignal;
 };
@@ -45,7 +40,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     const fixed = { binaries, cluster: layout.cluster, runAs, settings: options.settings ?? {} };
     const { first, start } = await launchOnFreePort(fixed, layout, options.signal);
     return new RunningPostgres({
-      url: `postgres://${roleName}:${password}@127.0.0.1:${start.port}/postgres?sslmode=disable`,
+      url: localUrl(start.port, password),
       binaries,
       first,
       restart: () => launch(start, layout, undefined),
@@ -90,7 +85,7 @@ export class RunningPostgres {
   async #supervise(
     first: Postmaster,
     restart: () => Promise<Postmaster>,
-    notice: (notice: PostgresNotice) => void,
+    notice: (notice: OwnPostgresNotice) => void,
   ): Promise<void> {
     const stopping = new Promise<undefined>((resolve) => {
       this.#stopping.signal.addEventListener('abort', () => resolve(undefined));
@@ -104,7 +99,7 @@ export class RunningPostgres {
   }
 
   /** Undefined once we are to stop. */
-  async #restart(restart: () => Promise<Postmaster>, notice: (notice: PostgresNotice) => void) {
+  async #restart(restart: () => Promise<Postmaster>, notice: (notice: OwnPostgresNotice) => void) {
     for (let retryInMs = RESTART_FIRST_MS; ; retryInMs = Math.min(retryInMs * 2, RESTART_LONGEST_MS)) {
       await pause(retryInMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
       if (this.#stopping.signal.aborted) return undefined;

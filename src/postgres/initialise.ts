@@ -11,6 +11,10 @@ import { dataPath, giveTo, type RunAs } from './run-as.ts';
 /** The one database role: it owns everything. */
 export const roleName = 'acmery';
 
+/** Where a server of ours on this port is reached. */
+export const localUrl = (port: number, password: string): string =>
+  `postgres://${roleName}:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
+
 /** The major version that made the cluster, which alone can open it; undefined when there is no cluster yet. */
 export async function clusterMajor(layout: Layout): Promise<number | undefined> {
   if ((await unlessMissing(stat(layout.cluster))) === undefined) return undefined;

@@ -4,9 +4,9 @@ import { parseDatabaseUrl } from './connection.ts';
 import { DatabaseUnavailable } from './database-error.ts';
 import { type ChannelHandlers, Listener, type ListenerEvents } from './listener.ts';
 import { ConnectionPool, type PoolLimits } from './pool.ts';
+import type { Tables } from './tables.ts';
 import { runTransaction, secureRandom, type TransactionOptions } from './transaction.ts';
 
-export type Tables = Record<never, never>;
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
@@ -68,6 +68,12 @@ export class Database {
   /** Throws DatabaseUnavailable when no answer comes in time. */
   async ping(timeoutMs = PING_MS): Promise<void> {
     await within(timeoutMs, sql`select 1`.execute(this.db), this.address);
+  }
+
+  /** `18.1`, `15.18`. */
+  async serverVersion(): Promise<string> {
+    const { rows } = await sql<{ server_version: string }>`show server_version`.execute(this.db);
+    return rows[0]?.server_version.split(' ')[0] ?? '';
   }
 
   /** How far the clock of the database is ahead of ours, to half the time of one answer. */

@@ -19,11 +19,17 @@ export type RequestFinished = {
   readonly level: LogLevel;
 };
 
+/** What can happen to the Postgres that this process runs itself. */
+export type OwnPostgresNotice =
+  | { readonly kind: 'exited'; readonly error: Error }
+  | { readonly kind: 'restart_failed'; readonly error: Error; readonly retryInMs: number }
+  | { readonly kind: 'restarted' };
+
 export type Events = ReturnType<typeof createEvents>;
 
 /** A new event: a function here, and a row in `metrics.ts` for what it counts. */
 export const createEvents = (log: Log, metrics: Metrics) => ({
-  serverStarted(event: { readonly version: string; readonly roles: readonly string[] }): void {
+  serverStarted(event: { readonly version: string }): void {
     metrics.build.set({ version: event.version, node: process.version }, 1);
     log.info({ ...event, node: process.version }, 'starting');
   },
@@ -62,9 +68,19 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     metrics.databaseUp.set({}, 1);
     log.info({ awayMs: Math.round(event.awayMs) }, 'the database answers');
   },
-  migrationApplied(event: { readonly name: string; readonly durationMs: number }): void {
+  /** A connection that nobody was using ended: the server restarts, or the network between us broke. */
+  databaseConnectionLost(event: { readonly error: unknown }): void {
+    metrics.databaseConnectionsLost.add({});
+    log.warn(event, 'a database connection was lost');
+  },
+  migrationApplied(event: { readonly name: string }): void {
     metrics.migrations.add({});
-    log.info({ ...event, durationMs: Math.round(event.durationMs) }, 'migration applied');
+    log.info(event, 'migration applied');
+  },
+  /** Of the Postgres that this process runs itself. */
+  ownPostgres(event: OwnPostgresNotice): void {
+    if (event.kind === 'restarted') log.info('our own Postgres runs again');
+    else log.error(event, 'our own Postgres does not run; starting it again');
   },
   /** Beyond `toleranceMs` signing stops, so the line says which clock to look at. */
   clockSkewSeen(event: { readonly skewMs: number; readonly toleranceMs: number }): void {

@@ -41,6 +41,11 @@ export function createMetrics() {
     }),
     databaseUp: gauge('acmery_database_up', '1 while the database answers.', {}),
     databaseLosses: counter('acmery_database_lost_total', 'Times that the database stopped answering.', {}),
+    databaseConnectionsLost: counter(
+      'acmery_database_connections_lost_total',
+      'Idle database connections that ended without our doing.',
+      {},
+    ),
     migrations: counter('acmery_migrations_applied_total', 'Schema migrations that this process applied.', {}),
     clockSkew: gauge('acmery_clock_skew_seconds', "This machine's clock minus the database's.", {}),
     clockSkewSeen: counter('acmery_clock_skew_seen_total', 'Comparisons that found the clocks apart.', {}),

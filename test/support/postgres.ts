@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 import { usualPlaces } from '../../src/postgres/binaries.ts';
 import { startPostgres } from '../../src/postgres/cluster.ts';
 import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -52,7 +53,7 @@ export function databaseUrl(url: string, database: string): string {
 
 async function migrateTemplate(url: string): Promise<void> {
   await using database = openDatabase({ url, maxConnections: 1, statementTimeoutMs: 0 });
-  await database.ping();
+  await migrate(database.db);
 }
 
 async function startServer(resources: AsyncDisposableStack): Promise<string> {

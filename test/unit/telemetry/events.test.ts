@@ -89,12 +89,12 @@ test('every event writes at most one line, and the database, certificates and mi
   const { events, metrics, lines } = given();
   const notAfter = new Date('2027-01-01T00:00:00Z');
 
-  events.serverStarted({ version: '1.2.3', roles: ['server'] });
+  events.serverStarted({ version: '1.2.3' });
   events.listenerOpened({ door: 'acme', url: 'https://127.0.0.1:8443' });
   events.serverReady({ startMs: 900.4 });
   events.databaseLost({ error: new Error('refused') });
   events.databaseRecovered({ awayMs: 5 });
-  events.migrationApplied({ name: '0001-initial', durationMs: 20 });
+  events.migrationApplied({ name: '0001-initial' });
   events.servingCertificateMade({ names: ['localhost'], notAfter });
   events.servingCertificateRotated({ source: 'files', notAfter });
   events.servingCertificateRefused({ reason: 'key does not match', keptUntil: notAfter });
