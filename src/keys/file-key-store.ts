@@ -1,0 +1,135 @@
+// The key store of an installation without a cluster: one file per key in a folder of its own.
+import { randomBytes } from 'node:crypto';
+import { CaError } from '../core/errors.ts';
+import type { KeyMaterial, KeyOrigin, KeyStore, Sealer, Signer, StoredKey } from '../core/ports.ts';
+import { parseCertificate } from '../x509/certificate.ts';
+import { type PrivateKey, readPkcs8 } from '../x509/private-key.ts';
+import { signerOf } from '../x509/signer.ts';
+import { X509Error } from '../x509/x509-error.ts';
+import { formatKeyFile, formatSealingKey, isForKey, parseKeyFile, parseSealingKey } from './key-file.ts';
+import {
+  createPrivateFile,
+  listPrivateFiles,
+  openPrivateFolder,
+  readPrivateFile,
+  removePrivateFile,
+} from './private-files.ts';
+import { sealerOf } from './seal.ts';
+
+// Never a user's words: a reference is a file name.
+const REF = /^[a-z0-9][a-z0-9_-]{0,79}$/;
+const KEY = '.pem';
+const SEALING_KEY = '.sealing-key.pem';
+
+type Opened = { readonly stored: StoredKey; readonly key: PrivateKey };
+
+/** Opens the folder, making it where it is missing. Throws CaError `unavailable` saying what to repair. */
+export async function openFileKeyStore(folder: string): Promise<KeyStore> {
+  await openPrivateFolder(folder);
+  const signers = new Map<string, Signer>();
+  const sealers = new Map<string, Sealer>();
+
+  async function read(ref: string): Promise<StoredKey | undefined> {
+    return (await openKey(folder, ref))?.stored;
+  }
+
+  async function list(): Promise<readonly StoredKey[]> {
+    const names = await listPrivateFiles(folder);
+    const refs = names.filter((name) => name.endsWith(KEY)).map((name) => name.slice(0, -KEY.length));
+    const keys = await Promise.all(refs.filter((ref) => REF.test(ref)).map(read));
+    return keys.filter((key) => key !== undefined);
+  }
+
+  return {
+    read,
+    list,
+    async createOnce(ref, material) {
+      await checkMaterial(material);
+      await createPrivateFile(folder, fileOf(ref, KEY), formatKeyFile(material));
+      return (await read(ref)) ?? raiseMissing(folder, ref);
+    },
+    async find(origin) {
+      const matches = (await list()).filter((key) => isSameObject(key.origin, origin));
+      return matches.find((key) => key.origin?.uid === origin.uid) ?? matches.at(-1);
+    },
+    async signer(ref) {
+      const cached = signers.get(ref);
+      if (cached !== undefined) return cached;
+      const { key } = (await openKey(folder, ref)) ?? raiseMissing(folder, ref);
+      const signer = signerOf(key);
+      signers.set(ref, signer);
+      return signer;
+    },
+    async sealer(ref) {
+      const cached = sealers.get(ref);
+      if (cached !== undefined) return cached;
+      const sealer = sealerOf(await openSealingKey(folder, ref));
+      sealers.set(ref, sealer);
+      return sealer;
+    },
+    async remove(ref) {
+      signers.delete(ref);
+      sealers.delete(ref);
+      await removePrivateFile(folder, fileOf(ref, KEY));
+      await removePrivateFile(folder, fileOf(ref, SEALING_KEY));
+    },
+  };
+}
+
+/** Refuses what would be a damaged file later. */
+async function checkMaterial({ pkcs8, certificate }: KeyMaterial): Promise<void> {
+  const { spki } = await readPkcs8(pkcs8);
+  if (certificate === undefined || isForKey(parseCertificate(certificate).spki, spki)) return;
+  throw new X509Error('malformed', 'The certificate to be stored is not for the key to be stored.');
+}
+
+async function openKey(folder: string, ref: string): Promise<Opened | undefined> {
+  const text = await readPrivateFile(folder, fileOf(ref, KEY));
+  if (text === undefined) return undefined;
+  try {
+    const file = parseKeyFile(text);
+    if (file === undefined) throw damaged(folder, ref);
+    const key = await readPkcs8(file.pkcs8);
+    const { certificate, origin } = file;
+    if (certificate !== undefined && !isForKey(parseCertificate(certificate).spki, key.spki))
+      throw damaged(folder, ref);
+    return { stored: { ref, spki: key.spki, certificate, origin }, key };
+  } catch (error) {
+    // Syntax errors of JSON and refusals of PEM and DER mean the same to the one who must restore the file.
+    throw error instanceof X509Error || error instanceof SyntaxError ? damaged(folder, ref) : error;
+  }
+}
+
+async function openSealingKey(folder: string, ref: string): Promise<Buffer> {
+  const name = fileOf(ref, SEALING_KEY);
+  await ensureSealingKey(folder, name);
+  const text = (await readPrivateFile(folder, name)) ?? raiseMissing(folder, ref);
+  try {
+    const key = parseSealingKey(text);
+    if (key === undefined) throw damaged(folder, ref);
+    return key;
+  } catch (error) {
+    throw error instanceof X509Error ? damaged(folder, ref) : error;
+  }
+}
+
+async function ensureSealingKey(folder: string, name: string): Promise<void> {
+  if ((await readPrivateFile(folder, name)) !== undefined) return;
+  await createPrivateFile(folder, name, formatSealingKey(randomBytes(32)));
+}
+
+const isSameObject = (one: KeyOrigin | undefined, other: KeyOrigin): boolean =>
+  one?.namespace === other.namespace && one.name === other.name;
+
+function fileOf(ref: string, ending: string): string {
+  if (!REF.test(ref))
+    throw new RangeError('A key reference is 1 to 80 lower-case letters, digits, hyphens and underscores.');
+  return `${ref}${ending}`;
+}
+
+const damaged = (folder: string, ref: string): CaError =>
+  new CaError('unavailable', `The key file of ${ref} in ${folder} is damaged. Restore it from a backup.`);
+
+function raiseMissing(folder: string, ref: string): never {
+  throw new CaError('unavailable', `The key ${ref} is not in ${folder}. Restore the folder from a backup.`);
+}
