@@ -29,10 +29,19 @@ const explanations: readonly (readonly [RegExp, (cluster: string) => string])[] 
     () => 'Postgres did not get its shared memory: free some memory (in a container also /dev/shm) and start again.',
   ],
   [
+    /could not look up effective user ID/,
+    () =>
+      'Postgres needs a name for the user that runs it: add the user to /etc/passwd, or set DATABASE_URL to a running server.',
+  ],
+  [
+    /database files are incompatible with server/,
+    (cluster) => `${damaged(cluster)} If it is whole, another build of Postgres made it: install that one.`,
+  ],
+  [/Permission denied|Operation not permitted/, (cluster) => notAccessible(cluster)],
+  [
     /pg_control|control file|checkpoint record|not a valid data directory|could not find the database system|configuration file|could not open (file|directory) "(base|global|pg_)/,
     (cluster) => damaged(cluster),
   ],
-  [/Permission denied|Operation not permitted/, (cluster) => notAccessible(cluster)],
 ];
 
 /** The sentence for a cluster whose files are broken. */

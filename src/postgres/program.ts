@@ -4,7 +4,7 @@ import { closeSync, openSync } from 'node:fs';
 import { PostgresError } from './failure.ts';
 import { needsDescriptor, type RunAs } from './run-as.ts';
 
-export type Outcome = { readonly ok: boolean; readonly output: string; readonly cause?: Error };
+type Outcome = { readonly ok: boolean; readonly output: string; readonly cause?: Error };
 
 type Stream = 'ignore' | 'pipe';
 

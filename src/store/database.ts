@@ -20,8 +20,7 @@ export type DatabaseOptions = Partial<PoolLimits> & {
   readonly random?: () => number;
 };
 
-/** Statement and lock timeouts of 0 set no limit, as migrations want it. */
-export const defaultLimits: PoolLimits = {
+const defaultLimits: PoolLimits = {
   maxConnections: 16,
   statementTimeoutMs: 15_000,
   lockTimeoutMs: 5_000,
@@ -43,6 +42,7 @@ export class Database {
   readonly #pool: ConnectionPool;
   readonly #random: () => number;
   readonly #listeners = new Set<Listener>();
+  #closed: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     const limits = { ...defaultLimits, ...options };
@@ -89,14 +89,19 @@ export class Database {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#listeners].map((listener) => listener[Symbol.asyncDispose]()));
-    await this.#pool.end();
-  }
-
   /** Lets what runs finish for some seconds. */
   close(): Promise<void> {
-    return this[Symbol.asyncDispose]();
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all([...this.#listeners].map((listener) => listener[Symbol.asyncDispose]()));
+    await this.#pool.end();
   }
 }
 

@@ -57,8 +57,10 @@ export class Listener {
     for (let failures = 0; !signal.aborted; failures += 1) {
       const client = await this.#connect().catch(() => undefined);
       if (client !== undefined) {
-        if (await this.#listen(client)) failures = 0;
-        await sayGoodbye(client);
+        const ended = new AbortController();
+        client.on('end', () => ended.abort());
+        if (await this.#listen(client, ended.signal)) failures = 0;
+        if (!ended.signal.aborted) await sayGoodbye(client);
       }
       const longest = Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS);
       await pause(longest * (0.5 + this.#random() / 2), undefined, { signal }).catch(() => {});
@@ -66,15 +68,13 @@ export class Listener {
   }
 
   /** Serves until the connection is lost or we close; false when listening never began. */
-  async #listen(client: pg.Client): Promise<boolean> {
-    const ended = new AbortController();
-    client.on('end', () => ended.abort());
+  async #listen(client: pg.Client, ended: AbortSignal): Promise<boolean> {
     client.on('notification', ({ channel, payload }) => this.#handlers[channel]?.(payload ?? ''));
     try {
       for (const channel of Object.keys(this.#handlers)) await client.query(`listen ${pg.escapeIdentifier(channel)}`);
       this.#isListening = true;
       this.#events.onListening?.();
-      const over = AbortSignal.any([this.#closing.signal, ended.signal]);
+      const over = AbortSignal.any([this.#closing.signal, ended]);
       while (!over.aborted) {
         await pause(HEARTBEAT_MS, undefined, { signal: over }).catch(() => {});
         if (!over.aborted) await client.query('select 1');

@@ -6,6 +6,7 @@ import { namedClient } from './named-client.ts';
 
 export type PoolLimits = {
   readonly maxConnections: number;
+  /** Kept by the server, and a little later by us, whatever a session sets: 0, no limit, is for migrations. */
   readonly statementTimeoutMs: number;
   readonly lockTimeoutMs: number;
   readonly transactionIdleTimeoutMs: number;
