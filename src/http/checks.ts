@@ -6,7 +6,7 @@ import { withoutSecrets } from '../telemetry/redact.ts';
 export type Check = (signal: AbortSignal) => Promise<void>;
 export type Checks = Readonly<Record<string, Check>>;
 
-export type CheckResult = { readonly name: string; readonly ok: boolean; readonly reason?: string };
+type CheckResult = { readonly name: string; readonly ok: boolean; readonly reason?: string };
 
 export type AskChecks = () => Promise<readonly CheckResult[]>;
 

@@ -13,7 +13,9 @@ const kinds: Readonly<Record<string, RefusalKind>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-export const refusalOf = (error: NodeJS.ErrnoException): RefusalKind => kinds[error.code ?? ''] ?? 'malformed_request';
+/** Undefined where nobody could read an answer: a lost connection, a TLS handshake that failed. */
+export const refusalOf = ({ code = '' }: NodeJS.ErrnoException): RefusalKind | undefined =>
+  kinds[code] ?? (code.startsWith('HPE_') ? 'malformed_request' : undefined);
 
 /** Writes the door's refusal straight to the socket and ends it. */
 export function refuseSocket(socket: Duplex, kind: RefusalKind, refuse: Door['refuse']): void {

@@ -21,7 +21,7 @@ export type Exchange = {
   bytes: number;
 };
 
-export const UNMATCHED = 'unmatched';
+const UNMATCHED = 'unmatched';
 
 /** The reason of the signal when nobody waits for the answer any more. */
 export class ClientGone extends Error {

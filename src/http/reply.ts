@@ -32,8 +32,8 @@ export function sendReply({ request, response, head }: Exchange, reply: HttpRepl
     response.setHeader('Connection', 'close');
 
   response.writeHead(reply.status);
-  if (mayHaveBody && head.method !== 'HEAD') response.end(body);
-  else response.end();
+  // To HEAD node:http leaves the body out by itself.
+  response.end(mayHaveBody ? body : undefined);
   discardRest(request);
   return head.method === 'HEAD' ? 0 : body.length;
 }

@@ -72,7 +72,10 @@ export type Door = {
   readonly refuse: (refusal: Refusal, requestId: string | undefined) => HttpReply;
   /** The reply to an error that a route expects; undefined for all others, which become an internal error. */
   readonly replyTo: (error: unknown, head: HttpHead) => HttpReply | undefined;
-  /** The last word on every reply, those to refused requests included: headers such as Replay-Nonce and Link. */
+  /**
+   * The last word on every reply, those to refused requests included: headers such as Replay-Nonce and Link. Only the
+   * answer to bytes that are no request goes without. When it fails, the reply is sent as it is.
+   */
   readonly finish?: (reply: HttpReply, head: HttpHead) => HttpReply | Promise<HttpReply>;
   readonly crossOrigin?: CrossOrigin;
 };

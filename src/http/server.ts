@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Events } from '../telemetry/events.ts';
 import { refusalOf, refuseSocket } from './client-error.ts';
@@ -112,8 +112,10 @@ export class Listener implements AsyncDisposable {
     let cutConnections = 0;
     const closed = once(this.#server, 'close');
     this.#stopWatchingTls();
-    this.#server.close();
+    // Not the HTTP server's own close: to it a connection is idle as soon as its reply is handed over, sent or not.
+    NetServer.prototype.close.call(this.#server);
     this.#closeSilent();
+    this.#closeIdle();
     for (const response of this.#unanswered) closeAfter(response);
     const timer = setTimeout(() => {
       cutConnections = this.#sockets.size;
@@ -121,6 +123,8 @@ export class Listener implements AsyncDisposable {
     }, deadlineMs);
     await closed;
     clearTimeout(timer);
+    // Ends its search for late requests, which is all that is left of it.
+    this.#server.close();
     return { cutConnections };
   }
 
@@ -135,15 +139,21 @@ export class Listener implements AsyncDisposable {
     response.once('close', () => {
       this.#unanswered.delete(response);
       // One whose head was sent before the drain began leaves an idle connection behind.
-      if (this.#drained !== undefined) setImmediate(() => this.#server.closeIdleConnections());
+      if (this.#drained !== undefined) setImmediate(() => this.#closeIdle());
     });
+  }
+
+  #closeIdle(): void {
+    const isSending = (response: ServerResponse) => response.writableEnded && !response.writableFinished;
+    if (![...this.#unanswered].some(isSending)) this.#server.closeIdleConnections();
   }
 
   #refuseBytes(error: NodeJS.ErrnoException, socket: Duplex): void {
     const begun = [...this.#unanswered].filter((response) => response.req.socket === socket);
     // An answer in the middle of another one would be read as part of it.
     const isFree = begun.length <= 1 && begun.every((response) => !response.headersSent);
-    if (isFree && error.code !== 'ECONNRESET') refuseSocket(socket, refusalOf(error), this.#door.refuse);
+    const kind = refusalOf(error);
+    if (isFree && kind !== undefined) refuseSocket(socket, kind, this.#door.refuse);
     else socket.destroy();
   }
 }

@@ -5,7 +5,7 @@ import { redactedFields, withoutSecrets } from './redact.ts';
 import { terminalLine } from './terminal-line.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
-export type LogFields = Readonly<Record<string, unknown>>;
+type LogFields = Readonly<Record<string, unknown>>;
 
 type LogMethod = {
   (message: string): void;
@@ -18,7 +18,7 @@ export type Log = Readonly<Record<LogLevel, LogMethod>> & {
 };
 
 /** Where lines go: each is whole and ends with a newline. */
-export type LogDestination = { write(line: string): void };
+type LogDestination = { write(line: string): void };
 
 export type LogOptions = {
   readonly level: LogLevel | 'silent';
