@@ -74,7 +74,7 @@ export const isMapped = (bytes: Buffer): boolean =>
   bytes.length === 16 && bytes.readUInt16BE(10) === 0xffff && bytes.subarray(0, 10).every((byte) => byte === 0);
 
 export const rangeHolds = (range: AddressRange, address: Address): boolean =>
-  range.bytes.length === address.bytes.length && masked(address.bytes, range.prefixBits).equals(range.bytes);
+  masked(address.bytes, range.prefixBits).equals(range.bytes);
 
 /** The first range that holds the address. */
 export const rangeOf = (ranges: readonly AddressRange[], address: Address): AddressRange | undefined =>

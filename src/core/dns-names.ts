@@ -60,7 +60,7 @@ function labelProblem(label: string): string | undefined {
 
 // RFC 5892: letters, digits and marks are valid, and these exceptions; symbols, emoji and punctuation are not.
 const IDNA_2008 =
-  /^(?:[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\u00b7\u0375\u05f3\u05f4\u06fd\u06fe\u0f0b\u30fb-]|\u200c|\u200d)+$/u;
+  /^(?:[\p{Ll}\p{Lo}\p{Lm}\p{Mn}\p{Mc}\p{Nd}\u00b7\u0375\u05f3\u05f4\u06fd\u06fe\u0f0b\u3007\u30fb-]|\u200c|\u200d)+$/u;
 const DISALLOWED = /[\u0640\u07fa\u302e\u302f\u3031-\u3035\u303b]/u;
 /** RFC 5892 appendix A.3 to A.9: characters that are valid only in some company. */
 const CONTEXT: readonly (readonly [RegExp, RegExp])[] = [
@@ -82,7 +82,6 @@ function aLabelProblem(label: string): string | undefined {
   const isAllowed =
     IDNA_2008.test(decoded) &&
     !DISALLOWED.test(decoded) &&
-    !/^\p{M}/u.test(decoded) &&
     CONTEXT.every(([character, company]) => !character.test(decoded) || company.test(decoded));
   return isReal && isAllowed ? undefined : `has a label that is no internationalised name of IDNA2008: ${label}`;
 }

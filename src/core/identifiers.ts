@@ -53,9 +53,7 @@ export function parseIdentifiers(raws: readonly RawIdentifier[]): {
   const results = raws.map(parseIdentifier);
   const identifiers = new Map<string, Identifier>();
   for (const result of results) {
-    if (!result.ok) continue;
-    const key = identifierKey(result.identifier);
-    if (!identifiers.has(key)) identifiers.set(key, result.identifier);
+    if (result.ok) identifiers.set(identifierKey(result.identifier), result.identifier);
   }
   return {
     identifiers: [...identifiers.values()],

@@ -1,7 +1,7 @@
 // Name constraints of CA certs (RFC 5280 section 4.2.1.10) for DNS names and addresses, along the whole chain (SEC-25).
 import type { FieldProblem } from '../schema/validator.ts';
 import { type AddressRange, parseAddressRange, rangeOf } from './addresses.ts';
-import { asciiLowerCase, parseDnsName } from './dns-names.ts';
+import { parseDnsName } from './dns-names.ts';
 import type { Identifier } from './identifiers.ts';
 import { type Parsed, parsed } from './parsed.ts';
 
@@ -27,11 +27,10 @@ export type NameConstraintsInput = {
 
 /** A subtree as `name_constraints` and certificates write it; a leading dot leaves out the domain itself. */
 export function parseDnsSubtree(text: string): Parsed<DnsSubtree> {
-  const lower = asciiLowerCase(text);
-  if (lower === '') return parsed({ text: '', base: '', withBase: true });
-  const withBase = !lower.startsWith('.');
-  const base = parseDnsName(withBase ? lower : lower.slice(1));
-  return base.ok ? parsed({ text: lower, base: base.value, withBase }) : base;
+  if (text === '') return parsed({ text: '', base: '', withBase: true });
+  const withBase = !text.startsWith('.');
+  const base = parseDnsName(withBase ? text : text.slice(1));
+  return base.ok ? parsed({ text: `${withBase ? '' : '.'}${base.value}`, base: base.value, withBase }) : base;
 }
 
 /** Every problem at once, with fields relative to `name_constraints`. */

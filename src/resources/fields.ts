@@ -31,6 +31,12 @@ export const issuedCertStates = ['valid', 'expired', 'revoked'] as const;
 export const orderStates = ['pending', 'ready', 'processing', 'valid', 'invalid'] as const;
 export const acmeKeyStates = ['valid', 'deactivated', 'revoked'] as const;
 
+export type CertType = (typeof certTypes)[number];
+export type KeyAvailability = (typeof keyAvailabilities)[number];
+export type LeafKeyType = (typeof leafKeyTypes)[number];
+export type ProfileName = (typeof profileNames)[number];
+export type AcmeKeyState = (typeof acmeKeyStates)[number];
+
 const RANGES = 500;
 const CHAIN = 10;
 

@@ -31,7 +31,7 @@ const isUrl = (text: string): boolean => {
 
 const isRange = (text: string): boolean => {
   const [address = '', prefix, ...rest] = text.split('/');
-  const family = address.includes('%') ? 0 : isIP(address);
+  const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
   return prefix === undefined || (/^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
 };

@@ -12,7 +12,8 @@ export function parseTimestamp(text: string): Date | undefined {
   if (hour > 23 || minute > 59 || second > 60 || zoneHour > 23 || zoneMinute > 59) return undefined;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
-  if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
+  // A day that the month does not have lands in another month.
+  if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1) return undefined;
   const offsetMinutes = (zoneHour * 60 + zoneMinute) * (match[8] === '-' ? -1 : 1);
   date.setUTCHours(hour, minute - offsetMinutes, second);
   return date;

@@ -55,7 +55,7 @@ type Explained = { readonly code: string; readonly message: (error: ErrorObject)
 
 const expected = (error: ErrorObject): string => mismatch(factsOf(error), error.data);
 
-/** One row per keyword, the most telling first: of several problems of one field only the first is reported. */
+/** One row per keyword. */
 const explained: Readonly<Record<string, Explained>> = {
   additionalProperties: { code: 'unknown_field', message: unknownField },
   required: { code: 'required', message: () => 'this field is required' },
@@ -71,23 +71,20 @@ const explained: Readonly<Record<string, Explained>> = {
   maxItems: { code: 'bad_count', message: expected },
   uniqueItems: { code: 'duplicate', message: () => 'the same item stands twice in this list' },
 };
-const keywordRank = new Map(Object.keys(explained).map((keyword, rank) => [keyword, rank]));
 
+/** Of several problems of one field only the first is reported: a text that is too long need not hear of its form. */
 function problemsOf(errors: readonly ErrorObject[], root: unknown): readonly FieldProblem[] {
   const byField = new Map<string, ErrorObject>();
   for (const error of errors) {
     const field = fieldPath(segmentsOf(error, root));
-    const known = byField.get(field);
-    if (known === undefined && byField.size >= PROBLEMS_SHOWN) continue;
-    if (known === undefined || rankOf(error) < rankOf(known)) byField.set(field, error);
+    if (!byField.has(field)) byField.set(field, error);
+    if (byField.size === PROBLEMS_SHOWN) break;
   }
   return [...byField].map(([field, error]) => {
     const row = explained[error.keyword];
     return { field, code: row?.code ?? 'invalid', message: row?.message(error) ?? `breaks the rule ${error.keyword}` };
   });
 }
-
-const rankOf = (error: ErrorObject): number => keywordRank.get(error.keyword) ?? keywordRank.size;
 
 function segmentsOf(error: ErrorObject, root: unknown): readonly PathSegment[] {
   const path: PathSegment[] = [];

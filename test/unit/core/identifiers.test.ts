@@ -96,6 +96,13 @@ test.each([
   'a.XN--MNCHEN-3YA',
   'xn--zckzah',
   'xn--ll-0ea.cat',
+  'xn--ngb8i',
+  'xn--ccka0y',
+  'xn--11b2ezcw70k',
+  'xn--wva4j',
+  'xn--4db4e',
+  'xn--w6j',
+  'xn--mgb14b',
 ])('ORD-5: %s decodes and encodes to itself', (value) => {
   expect(read('dns', value)).toBe(value.toLowerCase());
 });
@@ -114,6 +121,19 @@ test.each([
   ['xx--mnchen-3ya', 'reserved'],
   ['xn--a-0ea.example', 'a middle dot without l on both sides'],
   ['xn--0ca.xn--99999999999', 'an overflow'],
+  ['xn--munchen-gie', 'an accent that stands apart'],
+  ['xn--mnchen-psa', 'a capital letter'],
+  ['xn--ngba5e', 'a tatweel'],
+  ['xn--e8jtl', 'an iteration mark'],
+  ['xn--abc-cec', 'an accent first'],
+  ['xn--ab-5da13a', 'a soft hyphen'],
+  ['xn--ngb8ixr', 'digits of two kinds'],
+  ['xn--vek', 'a katakana dot alone'],
+  ['xn--ab-m1t', 'a joiner where nothing joins'],
+  ['xn--wva3j', 'a Greek sign at the end'],
+  ['xn--4db3e', 'a Hebrew sign first'],
+  ['xn--tda3219j', 'a ligature'],
+  ['xn--a-zhc', 'both writing directions'],
 ])('ORD-5, SEC-26: %s is malformed (%s)', (value) => {
   expect(read('dns', value)).toMatch(/^malformed: /);
 });
@@ -145,6 +165,7 @@ test('ORD-8: a wildcard is the whole first label, once', () => {
   ]) {
     expect(read('dns', value), value).toMatch(/^malformed: /);
   }
+  expect(read('dns', 'a*.x')).toContain('can only be the whole first label');
 });
 
 test.each([

@@ -29,6 +29,8 @@ test.each(accepted)('reads %s as JSON.parse does', (text) => {
 test.each([
   ['{"directory":{"name":"a","name":"b"}}', 'duplicate_member directory.name'],
   ['{"a":1,"\\u0061":2}', 'duplicate_member a'],
+  ['{"b":"\\"","a":1,"a":2}', 'duplicate_member a'],
+  ['{"b":"\\\\","a":1,"a":2}', 'duplicate_member a'],
   ['[{"a":1},{"b":[0,{"c":1,"d":2,"c":3}]}]', 'duplicate_member [1].b[1].c'],
   ['{"__proto__":1,"__proto__":2}', 'duplicate_member __proto__'],
   ['{"a":{"b":["x","a\\u0000b"]}}', 'bad_text a.b[1]'],
