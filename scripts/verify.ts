@@ -10,6 +10,7 @@ const checks: readonly Check[] = [
   { name: 'format and lint', command: bin('biome', 'check', '--error-on-warnings', '.') },
   { name: 'promises', command: bin('oxlint', '--type-aware', '--deny-warnings', 'src', 'test', 'scripts') },
   { name: 'types', command: bin('tsc', '-p', '.') },
+  { name: 'lockfile', command: node('scripts/lockfile.ts', '--check') },
   { name: 'generated files', command: node('src/generate.ts', '--check') },
   { name: 'unused files, exports and dependencies', command: bin('knip') },
   { name: 'unit tests', command: node('scripts/test.ts', '--project=unit', '--reporter=dot') },
