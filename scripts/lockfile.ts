@@ -33,9 +33,13 @@ const missing = Object.entries(packages).flatMap(([path, entry]) => missingPlatf
 
 const problems = [
   ...Object.entries(packages).flatMap(([path, { resolved }]) =>
-    resolved === undefined ? [] : [`${path} names a registry host: set omit-lockfile-registry-resolved=true and install again`],
+    resolved === undefined
+      ? []
+      : [`${path} names a registry host: set omit-lockfile-registry-resolved=true and install again`],
   ),
-  ...NODES.filter((name) => packages[`node_modules/${name}`]?.integrity === undefined).map((name) => `${name} is missing`),
+  ...NODES.filter((name) => packages[`node_modules/${name}`]?.integrity === undefined).map(
+    (name) => `${name} is missing`,
+  ),
   ...(isCheck ? missing.map(({ name }) => `${name} is missing: run npm run lockfile`) : []),
 ];
 for (const problem of problems) console.log(`${FILE}: ${problem}`);

@@ -1,1 +1,11 @@
-console.log('hello', process.version, process.argv.slice(2));
+// The command line: hands it to one command and sets the exit code (0 done, 1 failed, 2 wrong usage or settings).
+import { commandLine } from './commands/command-line.ts';
+
+try {
+  process.exitCode = await commandLine(process.argv.slice(2));
+} catch (error) {
+  const { failureLines } = await import('./commands/failures.ts');
+  const failure = failureLines(error);
+  for (const line of failure.lines) console.error(line);
+  process.exitCode = failure.exitCode;
+}
