@@ -1,4 +1,4 @@
-// PEM text (RFC 7468): the blocks in it, read in one pass over its lines.
+// PEM text (RFC 7468): the blocks in it, read in one pass.
 import { malformed } from './der.ts';
 import { X509Error } from './x509-error.ts';
 
@@ -11,7 +11,7 @@ export type PemBlock = {
 
 const MAX_LENGTH = 262_144;
 const MARKER = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]{0,40})-----$/;
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const DASHES = '-----';
 
 export const toPem = (label: string, der: Buffer): string =>
   `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})(?=.)/g, '$1\n')}\n-----END ${label}-----\n`;
@@ -22,18 +22,17 @@ export function readPemBlocks(text: string, what: string, maxLength: number = MA
     throw new X509Error('too_large', `${what} is ${text.length} characters long; at most ${maxLength} are read.`);
   }
   const blocks: PemBlock[] = [];
-  let open: { readonly label: string; readonly lines: string[] } | undefined;
-  for (const line of text.split('\n').map((untrimmed) => untrimmed.trim())) {
+  let open: { readonly label: string; readonly from: number } | undefined;
+  for (const { line, start, end } of linesWithDashes(text)) {
     const [, side, label = ''] = MARKER.exec(line) ?? [];
     if (side === undefined) {
       if (line.includes('-----BEGIN ') || line.includes('-----END ')) throw brokenMarker(what);
-      open?.lines.push(line);
     } else if (side === 'BEGIN') {
       if (open !== undefined) throw malformed(what, `has a BEGIN line inside the block "${open.label}"`);
-      open = { label, lines: [] };
+      open = { label, from: end };
     } else {
       if (open?.label !== label) throw malformed(what, `has the line "END ${label}" without its BEGIN line`);
-      blocks.push(closeBlock(label, open.lines, what));
+      blocks.push(readBlock(label, text.slice(open.from, start), what));
       open = undefined;
     }
   }
@@ -47,8 +46,9 @@ export function readOnlyPem(
   what: string,
   labels: readonly string[],
   hints: Readonly<Record<string, string>>,
+  maxLength: number = MAX_LENGTH,
 ): PemBlock {
-  const blocks = readPemBlocks(text, what);
+  const blocks = readPemBlocks(text, what, maxLength);
   const [block, ...others] = blocks;
   const expected = labels.map((label) => `"BEGIN ${label}"`).join(' or ');
   if (block === undefined) {
@@ -68,11 +68,25 @@ export function readOnlyPem(
   return block;
 }
 
-function closeBlock(label: string, lines: readonly string[], what: string): PemBlock {
+/** Only lines that may be markers: the others are never taken one by one, for lists of many megabytes. */
+function* linesWithDashes(text: string): Generator<{ line: string; start: number; end: number }> {
+  for (let at = text.indexOf(DASHES); at !== -1; ) {
+    const start = text.lastIndexOf('\n', at) + 1;
+    const newline = text.indexOf('\n', at);
+    const end = newline === -1 ? text.length : newline;
+    yield { line: text.slice(start, end).trim(), start, end };
+    at = text.indexOf(DASHES, end);
+  }
+}
+
+function readBlock(label: string, content: string, what: string): PemBlock {
+  const lines = content.includes(': ') ? content.split('\n').map((line) => line.trim()) : [];
   const headers = lines.filter((line) => line.includes(': '));
-  const body = lines.filter((line) => !line.includes(': ')).join('');
-  const der = Buffer.from(body, 'base64');
-  if (!BASE64.test(body) || der.toString('base64') !== body) {
+  const body = lines.length === 0 ? content : lines.filter((line) => !line.includes(': ')).join('');
+  const base64 = body.replace(/\s+/g, '');
+  const der = Buffer.from(base64, 'base64');
+  // Buffer.from passes over what is not base64; what was skipped is missing when it is written again.
+  if (der.length === 0 || der.toString('base64') !== base64) {
     throw malformed(what, `has a block "${label}" that is not valid base64`);
   }
   return { label, headers, der };

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyTypes, type LeafKeyType, leafKeyTypes } from '../../src/x509/algorithms.ts';
 import { assembleCertificate, buildTbsCertificate, isSignedBy, newSerial } from '../../src/x509/certificate.ts';
 import { certificatePem, readCertificateChainPem, readCertificatePem } from '../../src/x509/certificate-pem.ts';
+import { assembleCrl, buildTbsCrl, crlEntry } from '../../src/x509/crl.ts';
+import { findCrlEntry, readCrlPem } from '../../src/x509/crl-reader.ts';
 import { buildCsr, csrPem, readCsrPem, verifyCsr } from '../../src/x509/csr.ts';
 import {
   authorityInfoAccess,
@@ -314,4 +316,61 @@ test('reads a root and a chain that openssl made', async () => {
   await writeFile(path('text.pem'), root);
   const text = await openssl('x509', '-in', 'text.pem', '-text');
   expect(readCertificateChainPem(text + (await readFile(path('text.pem'), 'utf8')))).toHaveLength(2);
+});
+
+test('openssl verifies our CRL, refuses what it lists, and we read the CRL of openssl', async () => {
+  const root = await anAuthority(keyOf('ec_256'), 'Root');
+  const leaf = await aLeaf(root, keyOf('ec_256'), site);
+  const signer = signerOf(root.key);
+  const tbsOf = (entries: Buffer) =>
+    buildTbsCrl({
+      issuer: root.name,
+      thisUpdate: new Date(Date.now() - 60_000),
+      nextUpdate: new Date(Date.now() + 86_400_000),
+      entries,
+      number: BigInt(Date.now()),
+      issuerKeyIdentifier: keyIdentifierOf(root.key.spki),
+      issuerKeyType: signer.keyType,
+    });
+  const crlPem = async (entries: Buffer) => {
+    const tbs = tbsOf(entries);
+    return toPem('X509 CRL', assembleCrl(tbs, signer.keyType, await signer.sign(tbs)));
+  };
+  await given('crl-root.pem', root.pem);
+  await given('crl-leaf.pem', leaf);
+  await given('empty.crl', await crlPem(Buffer.alloc(0)));
+  const entry = crlEntry(readCertificatePem(leaf).serial, new Date(), 'keyCompromise');
+  await given('full.crl', await crlPem(entry));
+  const verify = (crl: string) =>
+    openssl('verify', '-x509_strict', '-crl_check', '-CAfile', 'crl-root.pem', '-CRLfile', crl, 'crl-leaf.pem');
+  expect(await verify('empty.crl')).toContain(': OK');
+  await expect(verify('full.crl')).rejects.toThrow('certificate revoked');
+  expect(await openssl('crl', '-in', 'full.crl', '-noout', '-text')).toContain('Key Compromise');
+
+  await given('ca.key', privatePem('ec_256'));
+  await given('index.txt', 'R\t300101000000Z\t261101000000Z,superseded\t0080FF\tunknown\t/CN=a\n');
+  await given('crlnumber', '1000\n');
+  await given(
+    'ca.cnf',
+    '[ca]\ndefault_ca=c\n[c]\ndatabase=index.txt\ncrlnumber=crlnumber\ndefault_md=sha256\ncrl_extensions=e\n[e]\nauthorityKeyIdentifier=keyid\n',
+  );
+  const made = await openssl(
+    'ca',
+    '-config',
+    'ca.cnf',
+    '-gencrl',
+    '-keyfile',
+    'ca.key',
+    '-cert',
+    'crl-root.pem',
+    '-crldays',
+    '7',
+  );
+  const crl = await readCrlPem(made);
+  expect(await isSignedBy(crl, root.key.spki)).toBe(true);
+  expect(crl).toMatchObject({ entryCount: 1, extensions: { crlNumber: 0x1000n } });
+  expect(findCrlEntry(crl, Buffer.from('80ff', 'hex'))).toMatchObject({
+    reason: 'superseded',
+    revokedAt: new Date('2026-11-01T00:00:00Z'),
+  });
 });
