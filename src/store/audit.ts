@@ -1,10 +1,11 @@
 // The audit log: appending to it, and its monthly partitions.
-import { type Insertable, type Kysely, sql, type Transaction } from 'kysely';
-import type { AuditTable, Tables } from './tables.ts';
+import { type Insertable, sql } from 'kysely';
+import type { Db, Tx } from './database.ts';
+import type { Tables } from './tables.ts';
 
 export type AuditRecord = {
   readonly id: string;
-  readonly actorKind: Insertable<AuditTable>['actor_kind'];
+  readonly actorKind: Insertable<Tables['audit']>['actor_kind'];
   /** Who, in the words of its kind: a token's id, `system:serviceaccount:ns:name`, `ns/name` of a custom resource. */
   readonly actor: string;
   readonly action: string;
@@ -22,7 +23,7 @@ const DEFAULT = 'audit_default';
 const MONTHS_AHEAD = 2;
 const LOCK = 6_022_140_858; // one maker of partitions at a time
 
-export async function appendAudit(db: Kysely<Tables>, record: AuditRecord): Promise<void> {
+export async function appendAudit(db: Db, record: AuditRecord): Promise<void> {
   await db
     .insertInto('audit')
     .values({
@@ -40,10 +41,10 @@ export async function appendAudit(db: Kysely<Tables>, record: AuditRecord): Prom
 
 /**
  * Makes the partitions of this month and the next two, and one for each month whose records had to go to the default
- * partition. Returns the names of those that were missing. Throws Postgres's lock_not_available rather than keep
- * writers waiting: call it again later.
+ * partition. Returns the names of those that were missing. Throws DatabaseUnavailable rather than keep writers waiting:
+ * call it again later.
  */
-export async function ensureAuditPartitions(db: Kysely<Tables>, now: Date): Promise<readonly string[]> {
+export async function ensureAuditPartitions(db: Db, now: Date): Promise<readonly string[]> {
   const made: string[] = [];
   for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
     const month = monthOf(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
@@ -58,7 +59,7 @@ export async function ensureAuditPartitions(db: Kysely<Tables>, now: Date): Prom
 }
 
 /** Drops the partitions whose every record is older than the cutoff, and returns their names. May throw as above. */
-export async function dropAuditPartitionsBefore(db: Kysely<Tables>, cutoff: Date): Promise<readonly string[]> {
+export async function dropAuditPartitionsBefore(db: Db, cutoff: Date): Promise<readonly string[]> {
   const first = monthOf(cutoff.getTime()).from;
   const { rows } = await sql<{ partition: string; until: string }>`
     select c.relname as partition, substring(pg_get_expr(c.relpartbound, c.oid) from 'TO .''(.*)''') as until
@@ -74,7 +75,7 @@ export async function dropAuditPartitionsBefore(db: Kysely<Tables>, cutoff: Date
 
 // A table made apart and attached takes no lock that an insert into another partition waits for; `create table ...
 // partition of` would. Attaching locks the default partition, and it must hold no record of that month.
-const makePartition = (db: Kysely<Tables>, { partition, from, until }: Month): Promise<boolean> =>
+const makePartition = (db: Db, { partition, from, until }: Month): Promise<boolean> =>
   alone(db, async (tx) => {
     if (await exists(tx, partition)) return false;
     const bounds = sql`for values from (${sql.lit(from)}) to (${sql.lit(until)})`;
@@ -93,18 +94,18 @@ const makePartition = (db: Kysely<Tables>, { partition, from, until }: Month): P
     return true;
   });
 
-const alone = <Result>(db: Kysely<Tables>, work: (tx: Transaction<Tables>) => Promise<Result>): Promise<Result> =>
+const alone = <Result>(db: Db, work: (tx: Tx) => Promise<Result>): Promise<Result> =>
   db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${LOCK}), set_config('lock_timeout', '2s', true)`.execute(tx);
     return work(tx);
   });
 
-async function exists(db: Kysely<Tables>, table: string): Promise<boolean> {
+async function exists(db: Db, table: string): Promise<boolean> {
   const { rows } = await sql<{ present: boolean }>`select to_regclass(${table}) is not null as present`.execute(db);
   return rows[0]?.present ?? false;
 }
 
-async function oldestStray(db: Kysely<Tables>): Promise<string | undefined> {
+async function oldestStray(db: Db): Promise<string | undefined> {
   const { rows } = await sql<{ id: string }>`
     select id from ${sql.table(DEFAULT)} order by id limit 1`.execute(db);
   return rows[0]?.id;

@@ -1,9 +1,9 @@
 // Brings the schema up to date: forward only, one process at a time, each migration in a transaction of its own.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Kysely, sql } from 'kysely';
+import { sql } from 'kysely';
 import { type Migration as KyselyMigration, Migrator } from 'kysely/migration';
+import type { Db } from './database.ts';
 import { type Migration, migrations } from './migrations/index.ts';
-import type { Tables } from './tables.ts';
 
 export type SchemaStatus = {
   /** The newest migration that the database has; undefined for an empty one. */
@@ -34,11 +34,11 @@ const TABLE = 'acmery_migrations';
 const LOCK = 6_022_140_857; // any number that nobody else in this database locks
 const LOCK_RETRY_MS = 100;
 
-/** Applies what is pending and returns its names. Any number of processes may call it at once. Throws SchemaTooNew. */
-export async function migrate(
-  db: Kysely<Tables>,
-  known: readonly Migration[] = migrations,
-): Promise<readonly string[]> {
+/**
+ * Applies what is pending and returns its names. Any number of processes may call it at once. `db` is one without a
+ * limit on the time of a statement. Throws SchemaTooNew.
+ */
+export async function migrate(db: Db, known: readonly Migration[] = migrations): Promise<readonly string[]> {
   if ((await acceptedStatus(db, known)).pending.length === 0) return [];
   return db.connection().execute(async (connection) => {
     await takeLock(connection);
@@ -49,17 +49,13 @@ export async function migrate(
       return pending;
     } finally {
       await sql`reset lock_timeout`.execute(connection);
-      await sql`reset statement_timeout`.execute(connection);
       await sql`select pg_advisory_unlock(${LOCK})`.execute(connection);
     }
   });
 }
 
 /** Reads only: for readiness and `doctor`. */
-export async function schemaStatus(
-  db: Kysely<Tables>,
-  known: readonly Migration[] = migrations,
-): Promise<SchemaStatus> {
+export async function schemaStatus(db: Db, known: readonly Migration[] = migrations): Promise<SchemaStatus> {
   const applied = await appliedNames(db);
   const current = applied.at(-1);
   return {
@@ -70,13 +66,13 @@ export async function schemaStatus(
   };
 }
 
-async function acceptedStatus(db: Kysely<Tables>, known: readonly Migration[]): Promise<SchemaStatus> {
+async function acceptedStatus(db: Db, known: readonly Migration[]): Promise<SchemaStatus> {
   const status = await schemaStatus(db, known);
   if (status.tooNew) throw new SchemaTooNew(status.current ?? 'unknown', status.expected ?? 'none');
   return status;
 }
 
-async function appliedNames(db: Kysely<Tables>): Promise<readonly string[]> {
+async function appliedNames(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ present: boolean }>`select to_regclass(${TABLE}) is not null as present`.execute(db);
   if (!rows[0]?.present) return [];
   const applied = await sql<{ name: string }>`select name from ${sql.table(TABLE)}`.execute(db);
@@ -85,7 +81,7 @@ async function appliedNames(db: Kysely<Tables>): Promise<readonly string[]> {
 
 // Kysely's own lock is taken inside this one and never waited for: `create index concurrently` waits for every running
 // statement, so a process that waits for a lock inside a statement would deadlock with the one that builds the index.
-async function takeLock(connection: Kysely<Tables>): Promise<void> {
+async function takeLock(connection: Db): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ taken: boolean }>`select pg_try_advisory_lock(${LOCK}) as taken`.execute(connection);
     if (rows[0]?.taken) return;
@@ -93,7 +89,7 @@ async function takeLock(connection: Kysely<Tables>): Promise<void> {
   }
 }
 
-async function migratorFor(connection: Kysely<Tables>, known: readonly Migration[]): Promise<Migrator> {
+async function migratorFor(connection: Db, known: readonly Migration[]): Promise<Migrator> {
   // Kysely looks for its table in all schemas; two installations may share a database by search_path.
   const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(connection);
   return new Migrator({
@@ -121,17 +117,11 @@ const statementsOf = (migration: Migration): readonly string[] =>
 /** `create index concurrently` refuses a transaction; such a file must be repeatable, as a crash may leave half of it. */
 const isTransactional = (migration: Migration): boolean => !migration.sql.startsWith('-- no transaction\n');
 
-async function applyNext(
-  connection: Kysely<Tables>,
-  migrator: Migrator,
-  known: readonly Migration[],
-  name: string,
-): Promise<void> {
+async function applyNext(connection: Db, migrator: Migrator, known: readonly Migration[], name: string): Promise<void> {
   const disableTransactions = known.some((migration) => migration.name === name && !isTransactional(migration));
   // A table lock that does not come soon is given up, since all who want the table queue behind it; an index built
   // concurrently blocks nobody and may wait.
-  await sql`select set_config('statement_timeout', '0', false),
-                   set_config('lock_timeout', ${disableTransactions ? '0' : '10s'}, false)`.execute(connection);
+  await sql`select set_config('lock_timeout', ${disableTransactions ? '0' : '10s'}, false)`.execute(connection);
   const { error } = await migrator.migrateUp({ disableTransactions });
   if (error !== undefined) throw new Error(`Migration ${name} failed: ${messageOf(error)}`, { cause: error });
 }

@@ -1,5 +1,5 @@
 // Guarded moves: one update that names the states it assumes. No row means that somebody else was faster, or the id is not there.
-import { type Kysely, type SelectType, sql, type Updateable } from 'kysely';
+import { type SelectType, sql, type Updateable } from 'kysely';
 import { acmeKeyLifecycle } from '../lifecycles/acme-key.ts';
 import { authorizationLifecycle } from '../lifecycles/authorization.ts';
 import { challengeLifecycle } from '../lifecycles/challenge.ts';
@@ -7,6 +7,7 @@ import { issuedCertLifecycle } from '../lifecycles/issued-cert.ts';
 import { type Lifecycle, sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
 import { signingCertLifecycle } from '../lifecycles/signing-cert.ts';
+import type { Db } from './database.ts';
 import type { Tables } from './tables.ts';
 
 /** The tables whose rows have a lifecycle. */
@@ -34,7 +35,7 @@ export const moveSigningCert = mover('signing_certs', signingCertLifecycle);
 
 function mover<T extends StatefulTable>(table: T, lifecycle: Lifecycle<State<T>>) {
   return async <C extends Column<T> = never>(
-    db: Kysely<Tables>,
+    db: Db,
     id: string,
     to: State<T>,
     { from, set, returning = [] }: MoveOptions<T, C> = {},

@@ -68,7 +68,7 @@ export type NameConstraints = {
   readonly [List in 'permitted_dns' | 'excluded_dns' | 'permitted_ip' | 'excluded_ip']?: readonly string[];
 };
 
-export type SigningCertsTable = {
+type SigningCertsTable = {
   id: Fixed<Uuid>;
   state: OneOf<SigningCertState>;
   origin: OneOf<'kubernetes' | 'api' | 'acme'>;
@@ -104,7 +104,7 @@ export type SigningCertsTable = {
   reason: Smallint | null;
 };
 
-export type DirectoriesTable = {
+type DirectoriesTable = {
   id: Fixed<Uuid>;
   origin: OneOf<'kubernetes' | 'api' | 'acme'>;
   origin_namespace: Text | null;
@@ -134,14 +134,14 @@ export type DirectoriesTable = {
   website: Text | null;
 };
 
-export type DirectorySlugsTable = {
+type DirectorySlugsTable = {
   slug: Fixed<Text>;
   directory_id: Fixed<Uuid>;
   created_at: Fixed<Timestamptz>;
   released_at: Timestamptz | null;
 };
 
-export type ExternalBindingsTable = {
+type ExternalBindingsTable = {
   id: Fixed<Uuid>;
   origin: OneOf<'kubernetes' | 'api' | 'acme'>;
   origin_namespace: Text | null;
@@ -162,7 +162,7 @@ export type ExternalBindingsTable = {
   used_at: Timestamptz | null;
 };
 
-export type AcmeKeysTable = {
+type AcmeKeysTable = {
   id: Fixed<Uuid>;
   state: OneOf<AcmeKeyState>;
   origin: OneOf<'kubernetes' | 'api' | 'acme'>;
@@ -187,14 +187,14 @@ export type AcmeKeysTable = {
   terms_agreed: Text | null;
 };
 
-export type UsedKeysTable = {
+type UsedKeysTable = {
   thumbprint: Fixed<Bytea>;
   why: OneOf<'account' | 'invalidated' | 'compromised'>;
   since: Fixed<Timestamptz>;
   acme_key_id: Uuid | null;
 };
 
-export type OrdersTable = {
+type OrdersTable = {
   id: Fixed<Uuid>;
   acme_key_id: Fixed<Uuid>;
   directory_id: Fixed<Uuid>;
@@ -218,7 +218,7 @@ export type OrdersTable = {
   attempts: Defaulted<Integer>;
 };
 
-export type AuthorizationsTable = {
+type AuthorizationsTable = {
   id: Fixed<Uuid>;
   acme_key_id: Fixed<Uuid>;
   created_at: Fixed<Timestamptz>;
@@ -232,13 +232,13 @@ export type AuthorizationsTable = {
   auto: Fixed<Bool>;
 };
 
-export type OrderAuthorizationsTable = {
+type OrderAuthorizationsTable = {
   order_id: Fixed<Uuid>;
   authorization_id: Fixed<Uuid>;
   position: Fixed<Smallint>;
 };
 
-export type ChallengesTable = {
+type ChallengesTable = {
   id: Fixed<Uuid>;
   authorization_id: Fixed<Uuid>;
   type: Fixed<OneOf<ChallengeType>>;
@@ -253,7 +253,7 @@ export type ChallengesTable = {
   attempts: Defaulted<Integer>;
 };
 
-export type IssuedCertsTable = {
+type IssuedCertsTable = {
   id: Fixed<Uuid>;
   order_id: Fixed<Uuid>;
   acme_key_id: Fixed<Uuid>;
@@ -271,12 +271,12 @@ export type IssuedCertsTable = {
   der: Fixed<Bytea>;
 };
 
-export type IssuedCertNamesTable = {
+type IssuedCertNamesTable = {
   name: Fixed<Text>;
   issued_cert_id: Fixed<Uuid>;
 };
 
-export type RevocationsTable = {
+type RevocationsTable = {
   signing_cert_id: Fixed<Uuid>;
   serial: Fixed<Bytea>;
   revoked_at: Fixed<Timestamptz>;
@@ -285,7 +285,7 @@ export type RevocationsTable = {
   entry: Bytea;
 };
 
-export type CrlsTable = {
+type CrlsTable = {
   signing_cert_id: Fixed<Uuid>;
   uploaded: Defaulted<Bool>;
   number: Numeric | null;
@@ -299,7 +299,7 @@ export type CrlsTable = {
   attempts: Defaulted<Integer>;
 };
 
-export type OcspSignersTable = {
+type OcspSignersTable = {
   id: Fixed<Uuid>;
   signing_cert_id: Fixed<Uuid>;
   key_ref: Fixed<Text>;
@@ -310,7 +310,7 @@ export type OcspSignersTable = {
   attempts: Defaulted<Integer>;
 };
 
-export type ApiTokensTable = {
+type ApiTokensTable = {
   id: Fixed<Uuid>;
   name: Fixed<Text>;
   sha256: Fixed<Bytea>;
@@ -321,29 +321,29 @@ export type ApiTokensTable = {
   revoked_at: Timestamptz | null;
 };
 
-export type ServiceStateTable = {
+type ServiceStateTable = {
   key: Text;
   value: Jsonb<unknown>;
 };
 
-export type NonceKeysTable = {
+type NonceKeysTable = {
   singleton: Defaulted<Bool>;
   kid: Text;
   key: Bytea;
 };
 
-export type SpentNoncesTable = {
+type SpentNoncesTable = {
   nonce: Bytea;
   expires_at: Timestamptz;
 };
 
-export type RateLimitsTable = {
+type RateLimitsTable = {
   kind: Text;
   subject: Text;
   full_at: Timestamptz;
 };
 
-export type AuditTable = {
+type AuditTable = {
   id: Fixed<Uuid>;
   actor_kind: Fixed<
     OneOf<'api_token' | 'bootstrap' | 'service_account' | 'acme_key' | 'custom_resource' | 'command' | 'service'>

@@ -35,8 +35,9 @@ alter table issued_certs alter column der set storage external;
 
 create unique index issued_certs_serial_key on issued_certs (serial, signing_cert_id);
 
-create index issued_certs_not_after_idx       on issued_certs (not_after);
-create index issued_certs_key_thumbprint_idx  on issued_certs (key_thumbprint);
+create index issued_certs_key_thumbprint_idx     on issued_certs (key_thumbprint);
+-- Retention. What is not revoked is found through issued_certs_list_signing_cert_expiry_idx, one CA after the other.
+create index issued_certs_revoked_not_after_idx  on issued_certs (not_after) where revoked_at is not null;
 
 -- For each of the three ids that a list is asked by: all of them, the revoked, and by expiry those that are not.
 create index issued_certs_list_acme_key_idx              on issued_certs (acme_key_id, id);
