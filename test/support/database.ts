@@ -5,7 +5,7 @@ import { inject } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
 import { databaseUrl } from './postgres.ts';
 
-type TestDatabase = AsyncDisposable & {
+export type TestDatabase = AsyncDisposable & {
   readonly db: Database;
   readonly url: string;
 };
