@@ -1,4 +1,4 @@
-// Named checks, each bounded in time and asked at most every two seconds however many probes come.
+// Named checks, each bounded in time and asked rarely however many probes come.
 import type { Events } from '../telemetry/events.ts';
 import { withoutSecrets } from '../telemetry/redact.ts';
 
@@ -10,14 +10,20 @@ type CheckResult = { readonly name: string; readonly ok: boolean; readonly reaso
 
 export type AskChecks = () => Promise<readonly CheckResult[]>;
 
-export type CheckTiming = { readonly deadlineMs: number; readonly keptMs: number };
+export type CheckTiming = {
+  readonly deadlineMs: number;
+  /** How long a good answer stands. */
+  readonly keptMs: number;
+  /** How long a bad one does: what heals is to be seen soon. */
+  readonly failureKeptMs: number;
+};
 
-const usualTiming: CheckTiming = { deadlineMs: 1_000, keptMs: 2_000 };
+const usualTiming: CheckTiming = { deadlineMs: 1_000, keptMs: 2_000, failureKeptMs: 100 };
 
 /** Asks all of them at once. */
 export function askingOf(checks: Checks, events: Events, timing: CheckTiming = usualTiming): AskChecks {
   const asks = Object.entries(checks).map(([name, check]) =>
-    kept(timing.keptMs, async () => {
+    kept(timing, async () => {
       const result = await run(name, check, timing.deadlineMs);
       events.healthChecked({ check: name, passes: result.ok });
       return result;
@@ -60,14 +66,15 @@ async function run(name: string, check: Check, deadlineMs: number): Promise<Chec
 }
 
 // Probes that come while the check runs wait for the same answer.
-function kept<T>(keptMs: number, ask: () => Promise<T>): () => Promise<T> {
-  let answer: { readonly result: Promise<T>; until: number } | undefined;
+function kept(timing: CheckTiming, ask: () => Promise<CheckResult>): () => Promise<CheckResult> {
+  let answer: { readonly result: Promise<CheckResult>; until: number } | undefined;
   return () => {
     if (answer !== undefined && performance.now() < answer.until) return answer.result;
     const asked = { result: ask(), until: Number.POSITIVE_INFINITY };
     answer = asked;
-    return asked.result.finally(() => {
-      asked.until = performance.now() + keptMs;
+    return asked.result.then((result) => {
+      asked.until = performance.now() + (result.ok ? timing.keptMs : timing.failureKeptMs);
+      return result;
     });
   };
 }

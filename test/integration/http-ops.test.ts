@@ -89,7 +89,7 @@ test('a check that hangs fails at its deadline, and its signal aborts', async ()
     new Promise(() => {
       signal.addEventListener('abort', () => aborted.resolve());
     });
-  await using ops = await givenOps({ database: hangs }, { timing: { deadlineMs: 20, keptMs: 0 } });
+  await using ops = await givenOps({ database: hangs }, { timing: { deadlineMs: 20, keptMs: 0, failureKeptMs: 0 } });
 
   const reply = await ops.ask('/readyz');
 
@@ -102,7 +102,10 @@ test('many probes at once, and those soon after, share one answer', async () => 
   const counts: Check = async () => {
     asked += 1;
   };
-  await using kept = await givenOps({ counts }, { timing: { deadlineMs: 1_000, keptMs: 3_600_000 } });
+  await using kept = await givenOps(
+    { counts },
+    { timing: { deadlineMs: 1_000, keptMs: 3_600_000, failureKeptMs: 3_600_000 } },
+  );
 
   await Promise.all(Array.from({ length: 20 }, () => kept.ask('/readyz')));
   await kept.ask('/readyz');
@@ -110,10 +113,22 @@ test('many probes at once, and those soon after, share one answer', async () => 
   expect(asked).toBe(1);
 });
 
+test('a bad answer stands for less time than a good one', async () => {
+  const answers = [fails('away'), passes];
+  const check: Check = (signal) => (answers.shift() ?? fails('asked again'))(signal);
+  const timing = { deadlineMs: 1_000, keptMs: 3_600_000, failureKeptMs: 0 };
+  await using ops = await givenOps({ database: check }, { timing });
+
+  const statuses: number[] = [];
+  for (let probe = 0; probe < 3; probe += 1) statuses.push((await ops.ask('/readyz')).status);
+
+  expect(statuses).toEqual([503, 200, 200]);
+});
+
 test('an answer that is too old is asked for again, and each change is told once', async () => {
   const answers = [passes, passes, fails('away'), fails('away still'), passes];
   const check: Check = (signal) => (answers.shift() ?? passes)(signal);
-  await using ops = await givenOps({ database: check }, { timing: { deadlineMs: 1_000, keptMs: 0 } });
+  await using ops = await givenOps({ database: check }, { timing: { deadlineMs: 1_000, keptMs: 0, failureKeptMs: 0 } });
 
   const statuses: number[] = [];
   for (let probe = 0; probe < 5; probe += 1) statuses.push((await ops.ask('/readyz')).status);

@@ -1,0 +1,28 @@
+// `npm run bench`: measures on this machine and prints what was measured, with the goal or the peer beside it.
+// `npm run bench -- start` runs one of them. Nothing here is a test: no figure makes it fail.
+import { cpus, totalmem } from 'node:os';
+import type { Figure } from './figure.ts';
+import { benchStart } from './start.ts';
+
+const benches: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
+  start: benchStart,
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => benches[name] === undefined);
+if (unknown.length > 0) {
+  console.error(`No such benchmark: ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`);
+  process.exitCode = 2;
+} else {
+  const [cpu] = cpus();
+  console.log(
+    `${cpus().length} cores (${cpu?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`,
+  );
+  for (const [name, bench] of Object.entries(benches)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    console.log(`\n${name}`);
+    for (const { what, measured, goal } of await bench()) {
+      console.log(`  ${what.padEnd(58)} ${measured.padEnd(34)} ${goal}`);
+    }
+  }
+}
