@@ -1,7 +1,5 @@
 // Where to listen, and one clear sentence for each way in which that can fail.
-import { isIPv6 } from 'node:net';
 
-/** An empty host: every address of the machine, in each protocol that it speaks. */
 export type ListenAddress = { readonly host: string; readonly port: number };
 
 /** Cannot listen; the message names the setting to change. */
@@ -13,19 +11,6 @@ export class ListenError extends Error {
     this.name = 'ListenError';
     this.setting = setting;
   }
-}
-
-/** `127.0.0.1:8443`, `[::1]:8443`, `localhost:8443`, or `:8443` for every address of the machine. */
-export function parseListenAddress(setting: string, text: string): ListenAddress {
-  const parts = /^(?:\[([^\]]*)\]|([^:[\]\s/]*)):(\d{1,5})$/.exec(text);
-  const [, ipv6, host = '', digits] = parts ?? [];
-  const port = Number(digits);
-  if (parts === null || port > 65_535 || (ipv6 !== undefined && !isIPv6(ipv6)))
-    throw new ListenError(
-      setting,
-      `"${text}" is not an address to listen on; write it as 127.0.0.1:8443 or [::1]:8443.`,
-    );
-  return { host: ipv6 ?? host, port };
 }
 
 export const formatAddress = ({ host, port }: ListenAddress) => `${host.includes(':') ? `[${host}]` : host}:${port}`;

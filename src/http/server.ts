@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import type { Events } from '../telemetry/events.ts';
 import { refusalOf, refuseSocket } from './client-error.ts';
 import { defaultLimits, type ListenLimits, serverOptions } from './limits.ts';
-import { formatAddress, type ListenAddress, listenError, parseListenAddress } from './listen-address.ts';
+import { formatAddress, type ListenAddress, listenError } from './listen-address.ts';
 import type { MountedDoor } from './mount.ts';
 import { sniffPlainHttp } from './tls-sniff.ts';
 import type { TlsPair, TlsSource } from './tls-source.ts';
@@ -15,8 +15,8 @@ import type { TlsPair, TlsSource } from './tls-source.ts';
 export type ListenOptions = {
   /** Named in the sentence that says why listening failed. */
   readonly setting: string;
-  /** `127.0.0.1:8443`, `[::1]:8443`; port 0 takes any that is free. */
-  readonly address: string;
+  /** Port 0 takes any that is free. */
+  readonly address: ListenAddress;
   readonly door: MountedDoor;
   readonly events: Events;
   /** Plain HTTP when absent. */
@@ -28,12 +28,11 @@ type Drained = { readonly cutConnections: number };
 
 /** Throws ListenError with one sentence that says what to change. */
 export async function openListener(options: ListenOptions): Promise<Listener> {
-  const address = parseListenAddress(options.setting, options.address);
   const listener = new Listener(options);
   try {
-    await listener.listen(address);
+    await listener.listen(options.address);
   } catch (error) {
-    throw error instanceof Error ? listenError(options.setting, address, error) : error;
+    throw error instanceof Error ? listenError(options.setting, options.address, error) : error;
   }
   options.events.listenerOpened({ door: options.door.name, url: listener.url });
   return listener;
@@ -82,7 +81,7 @@ export class Listener implements AsyncDisposable {
 
   /** Resolves once connections are taken; rejects with the system's error. */
   async listen({ host, port }: ListenAddress): Promise<void> {
-    this.#server.listen({ port, ...(host === '' ? {} : { host }) });
+    this.#server.listen({ host, port });
     await once(this.#server, 'listening');
     this.#server.on('error', (error) => this.#events.internalError({ where: this.#door.name, error }));
   }

@@ -1,6 +1,6 @@
 // What strangers cannot do: send too much, too slowly, too many at once, or in somebody else's name.
 import { describe, expect, test } from 'vitest';
-import { gate, listening, row } from '../unit/http/listening.ts';
+import { gate, listening, row } from '../support/listening.ts';
 
 const ok = () => ({ status: 200, body: 'ok' });
 const post = row('POST', '/p', ({ body }) => ({ status: 200, body: `took ${body.length}` }));

@@ -6,18 +6,18 @@ import { openListener } from '../../src/http/server.ts';
 import { TlsSlot } from '../../src/http/tls-source.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { aDoor, gate, listening, rawClient, row } from '../unit/http/listening.ts';
-import { selfSigned } from '../unit/http/self-signed.ts';
-import { capturedLog } from '../unit/telemetry/captured-log.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { aDoor, gate, listening, rawClient, row } from '../support/listening.ts';
+import { selfSigned } from '../support/self-signed.ts';
 
 const ok = () => ({ status: 200, body: 'ok' });
 
 describe('opening', () => {
-  const open = (address: string) => {
+  const open = (host: string, port: number) => {
     const { log } = capturedLog();
     const events = createEvents(log, createMetrics());
     const door = mount(aDoor(), { events, trusted: trustedProxies([]) });
-    return openListener({ setting: 'ACMERY_API_LISTEN', address, door, events });
+    return openListener({ setting: 'ACMERY_API_LISTEN', address: { host, port }, door, events });
   };
 
   test('tells where it listens', async () => {
@@ -31,7 +31,7 @@ describe('opening', () => {
     await using server = await listening();
     const { port } = server.listener.address;
 
-    await expect(open(`127.0.0.1:${port}`)).rejects.toMatchObject({
+    await expect(open('127.0.0.1', port)).rejects.toMatchObject({
       name: 'ListenError',
       setting: 'ACMERY_API_LISTEN',
       message: `ACMERY_API_LISTEN: 127.0.0.1:${port} is in use by another program (or a second Acmery); stop that one or choose another port.`,
@@ -39,11 +39,13 @@ describe('opening', () => {
   });
 
   test('an address that is not ours is one too', async () => {
-    await expect(open('192.0.2.1:0')).rejects.toThrow('ACMERY_API_LISTEN: 192.0.2.1 is not an address of this machine');
+    await expect(open('192.0.2.1', 0)).rejects.toThrow(
+      'ACMERY_API_LISTEN: 192.0.2.1 is not an address of this machine',
+    );
   });
 
-  test('without a host takes every address', async () => {
-    await using listener = await open(':0');
+  test('the unspecified address takes connections in both protocols', async () => {
+    await using listener = await open('::', 0);
 
     using client = await rawClient(listener.address.port);
     client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n');

@@ -7,8 +7,8 @@ import { opsDoor } from '../../src/http/ops.ts';
 import { openListener } from '../../src/http/server.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { gate } from '../unit/http/listening.ts';
-import { capturedLog } from '../unit/telemetry/captured-log.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { gate } from '../support/listening.ts';
 
 async function givenOps(ready: Checks, { live = {}, timing }: { live?: Checks; timing?: CheckTiming } = {}) {
   const captured = capturedLog();
@@ -17,7 +17,7 @@ async function givenOps(ready: Checks, { live = {}, timing }: { live?: Checks; t
   const door = opsDoor({ metrics, events, ready, live, ...(timing === undefined ? {} : { timing }) });
   const listener = await openListener({
     setting: 'ACMERY_OPS_LISTEN',
-    address: '127.0.0.1:0',
+    address: { host: '127.0.0.1', port: 0 },
     door: mount(door, { events, trusted: trustedProxies([]) }),
     events,
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { problemReply } from '../../src/http/problem.ts';
 import type { HttpHead, HttpRequest } from '../../src/http/route.ts';
-import { gate, listening, row } from '../unit/http/listening.ts';
+import { gate, listening, row } from '../support/listening.ts';
 
 const ok = () => ({ status: 200, body: 'ok' });
 const echo = (request: HttpRequest) => ({

@@ -10,9 +10,9 @@ import { openTlsFiles } from '../../src/http/tls-files.ts';
 import { TlsSlot } from '../../src/http/tls-source.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { listening, row } from '../unit/http/listening.ts';
-import { selfSigned } from '../unit/http/self-signed.ts';
-import { capturedLog } from '../unit/telemetry/captured-log.ts';
+import { capturedLog } from '../support/captured-log.ts';
+import { listening, row } from '../support/listening.ts';
+import { selfSigned } from '../support/self-signed.ts';
 
 const routes = [row('GET', '/a', () => ({ status: 200, body: 'ok' }))];
 

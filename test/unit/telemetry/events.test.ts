@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createEvents, type RequestFinished } from '../../../src/telemetry/events.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { capturedLog } from './captured-log.ts';
+import { capturedLog } from '../../support/captured-log.ts';
 
 function given() {
   const captured = capturedLog();

@@ -1,6 +1,6 @@
 // The log: what a line holds, in both forms, and what it never holds.
 import { describe, expect, test } from 'vitest';
-import { capturedLog } from './captured-log.ts';
+import { capturedLog } from '../../support/captured-log.ts';
 
 const SECRET = 'hunter2-hunter2-hunter2';
 

@@ -1,16 +1,16 @@
 // A door on a real socket, and a client that sends the very bytes a test names.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { trustedProxies } from '../../../src/http/client-address.ts';
-import type { ListenLimits } from '../../../src/http/limits.ts';
-import { mount } from '../../../src/http/mount.ts';
-import { refusalProblem } from '../../../src/http/problem.ts';
-import type { Answer, Door, HttpRoute } from '../../../src/http/route.ts';
-import { openListener } from '../../../src/http/server.ts';
-import type { TlsSource } from '../../../src/http/tls-source.ts';
-import { createEvents } from '../../../src/telemetry/events.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { capturedLog } from '../telemetry/captured-log.ts';
+import { trustedProxies } from '../../src/http/client-address.ts';
+import type { ListenLimits } from '../../src/http/limits.ts';
+import { mount } from '../../src/http/mount.ts';
+import { refusalProblem } from '../../src/http/problem.ts';
+import type { Answer, Door, HttpRoute } from '../../src/http/route.ts';
+import { openListener } from '../../src/http/server.ts';
+import type { TlsSource } from '../../src/http/tls-source.ts';
+import { createEvents } from '../../src/telemetry/events.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { capturedLog } from './captured-log.ts';
 
 export const row = (method: HttpRoute['method'], path: string, answer: Answer, more: Partial<HttpRoute> = {}) => ({
   method,
@@ -43,7 +43,7 @@ export async function listening({ limits = {}, tls, trusted = [], maxInWork, ...
   const events = createEvents(captured.log, metrics);
   const listener = await openListener({
     setting: 'ACMERY_TEST_LISTEN',
-    address: '127.0.0.1:0',
+    address: { host: '127.0.0.1', port: 0 },
     door: mount(aDoor(door), {
       events,
       trusted: trustedProxies(trusted),

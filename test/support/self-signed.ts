@@ -1,6 +1,6 @@
 // A self-signed P-256 certificate for 127.0.0.1 and localhost, written in DER by hand so that it may be wrong on purpose.
 import { generateKeyPairSync, sign } from 'node:crypto';
-import type { TlsPair } from '../../../src/http/tls-source.ts';
+import type { TlsPair } from '../../src/http/tls-source.ts';
 
 const DAY_MS = 86_400_000;
 

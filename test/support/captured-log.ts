@@ -1,5 +1,5 @@
 // A log that keeps its lines, for tests that look at what was written.
-import { createLog, type LogOptions } from '../../../src/telemetry/log.ts';
+import { createLog, type LogOptions } from '../../src/telemetry/log.ts';
 
 export function capturedLog(options: Partial<LogOptions> = {}) {
   const lines: string[] = [];
