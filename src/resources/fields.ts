@@ -1,4 +1,7 @@
 // Every field of every /v1 resource, once: bounds, default, sentence, and when it may be sent and is shown.
+import { acmeKeyLifecycle } from '../lifecycles/acme-key.ts';
+import { statesOf } from '../lifecycles/lifecycle.ts';
+import { orderLifecycle } from '../lifecycles/order.ts';
 import { closed, described, listOf, nullable, oneOf, type TSchema, Type } from '../schema/define.ts';
 import {
   addressRange,
@@ -28,8 +31,8 @@ export const leafKeyTypes = [...caKeyTypes, 'ed25519'] as const;
 export const profileNames = ['server', 'client', 'mtls'] as const;
 export const registrationModes = ['preregister', 'open'] as const;
 export const issuedCertStates = ['valid', 'expired', 'revoked'] as const;
-export const orderStates = ['pending', 'ready', 'processing', 'valid', 'invalid'] as const;
-export const acmeKeyStates = ['valid', 'deactivated', 'revoked'] as const;
+export const orderStates = statesOf(orderLifecycle);
+export const acmeKeyStates = statesOf(acmeKeyLifecycle);
 
 export type CertType = (typeof certTypes)[number];
 export type KeyAvailability = (typeof keyAvailabilities)[number];
