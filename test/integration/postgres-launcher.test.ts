@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type BinaryPlaces, usualPlaces } from '../../src/postgres/binaries.ts';
-import { startPostgres } from '../../src/postgres/cluster.ts';
+import { type RunningPostgres, startPostgres } from '../../src/postgres/cluster.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { repository, runPostgres } from '../support/postgres-process.ts';
@@ -36,12 +36,6 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 let folders = 0;
 const newFolder = () => join(root, `data-${folders++}`);
 
-async function preparedFolder(): Promise<string> {
-  const dataDir = newFolder();
-  await run('cp', ['-a', prepared, dataDir]);
-  return dataDir;
-}
-
 async function writeKept(url: string, text: string): Promise<void> {
   await using database = openDatabase({ url });
   await sql`create table if not exists kept (word text)`.execute(database.db);
@@ -68,7 +62,7 @@ function send(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-describe.concurrent('a new data folder', () => {
+describe('a new data folder', () => {
   test.for(['system', 'embedded'] as const)(
     'runs the %s binaries and finds its data again',
     async (source, { skip }) => {
@@ -85,26 +79,6 @@ describe.concurrent('a new data folder', () => {
     },
   );
 
-  test('is private, and asks for a password on the loopback address only', async () => {
-    const dataDir = await preparedFolder();
-    await using postgres = await startPostgres({ dataDir, places, settings });
-    const withoutPassword = new URL(postgres.url);
-    withoutPassword.password = 'wrong';
-    await using stranger = openDatabase({ url: withoutPassword.href });
-    await expect(stranger.ping()).rejects.toThrow('refused the password');
-    await using database = openDatabase({ url: postgres.url });
-    const { rows } = await sql<{ name: string; setting: string }>`
-      select name, setting from pg_settings
-       where name in ('listen_addresses', 'unix_socket_directories', 'max_connections', 'server_encoding') order by name`.execute(
-      database.db,
-    );
-    expect(rows.map((row) => row.setting)).toEqual(['127.0.0.1', '50', 'UTF8', '']);
-    const modes = await Promise.all(
-      ['cluster', 'password', 'lock'].map(async (name) => (await stat(join(dataDir, 'postgres', name))).mode & 0o777),
-    );
-    expect(modes).toEqual([0o700, 0o600, 0o600]);
-  });
-
   test('is made anew when the first attempt was cut short', async () => {
     const dataDir = newFolder();
     await mkdir(join(dataDir, 'postgres/cluster.new/base'), { recursive: true });
@@ -120,7 +94,7 @@ describe.concurrent('a new data folder', () => {
   });
 });
 
-describe.concurrent('users', () => {
+describe('users', () => {
   test('an ordinary user runs the embedded package from a clone that belongs to root', async ({ skip }) => {
     if (!isRoot) skip('only root can become another user');
     if (places.embedded === undefined) skip('the embedded package is not installed');
@@ -173,8 +147,7 @@ describe.concurrent('users', () => {
 
   test('a data folder of somebody else is refused in one sentence', async ({ skip }) => {
     if (!isRoot) skip('only root can become another user');
-    const dataDir = await preparedFolder();
-    await using postgres = await runPostgres({ dataDir, uid: ordinaryUid });
+    await using postgres = await runPostgres({ dataDir: prepared, uid: ordinaryUid });
     expect(postgres.said.error).toMatch(/not readable and writable for this user: correct its owner/);
   });
 });
@@ -190,71 +163,7 @@ async function cloneWithoutLinks(clone: string): Promise<string> {
   return clone;
 }
 
-describe.concurrent('faults', () => {
-  test('a second process on the same data folder is refused, with the pid of the first', async () => {
-    const dataDir = await preparedFolder();
-    await using postgres = await startPostgres({ dataDir, places, settings });
-    await using second = await runPostgres({ dataDir });
-    expect(second.said.error).toMatch(`${dataDir} is in use by another acmery process (pid ${process.pid} on `);
-    expect(await readKept(postgres.url)).toEqual(['before']);
-  });
-
-  test('Postgres ends with us when we are killed, and the next start finds the data', async () => {
-    const dataDir = await preparedFolder();
-    const killed = await runPostgres({ dataDir });
-    await writeKept(killed.said.url ?? '', 'last');
-    send(killed.pid, 'SIGKILL');
-    await eventually('Postgres has ended', async () => !(await isAlive(killed.children.postgres)));
-    await using postgres = await startPostgres({ dataDir, places, settings });
-    expect(await readKept(postgres.url)).toEqual(['before', 'last']);
-  });
-
-  test('a Postgres that outlived us is stopped by the next start', async () => {
-    const dataDir = await preparedFolder();
-    const killed = await runPostgres({ dataDir });
-    await writeKept(killed.said.url ?? '', 'last');
-    send(killed.children.guard ?? 0, 'SIGKILL');
-    send(killed.pid, 'SIGKILL');
-    await killed.ended;
-    expect(await isAlive(killed.children.postgres)).toBe(true);
-    await using postgres = await startPostgres({ dataDir, places, settings });
-    expect(await isAlive(killed.children.postgres)).toBe(false);
-    expect(await readKept(postgres.url)).toEqual(['before', 'last']);
-  });
-
-  test('a pid file whose number now belongs to another program does not stop the start', async () => {
-    const dataDir = await preparedFolder();
-    const killed = await runPostgres({ dataDir });
-    for (const pid of [killed.children.guard, killed.children.postgres, killed.pid]) send(pid ?? 0, 'SIGKILL');
-    await killed.ended;
-    const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid');
-    const user = isRoot ? { uid: 65_534 } : {};
-    const sleeper = spawn('sleep', ['60'], user);
-    await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(/^\d+/, String(sleeper.pid)));
-    await using postgres = await startPostgres({ dataDir, places, settings });
-    sleeper.kill();
-    expect(await readKept(postgres.url)).toEqual(['before']);
-  });
-
-  test('a server that ends by itself is started again on the same port', async () => {
-    const dataDir = await preparedFolder();
-    const notices: { readonly kind: string }[] = [];
-    await using postgres = await startPostgres({
-      dataDir,
-      places,
-      settings,
-      onNotice: (notice) => notices.push(notice),
-    });
-    const pidFile = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8');
-    send(Number.parseInt(pidFile, 10), 'SIGKILL');
-    await eventually('it has been restarted', () => notices.at(-1)?.kind === 'restarted');
-    expect(notices[0]).toMatchObject({
-      kind: 'exited',
-      error: { message: expect.stringContaining('ended by itself') },
-    });
-    expect(await readKept(postgres.url)).toEqual(['before']);
-  });
-
+describe('broken folders', () => {
   /** For a start that fails before anything is written: the files are those of `prepared`, but for the lock. */
   const linkedFolder = async () => {
     const dataDir = newFolder();
@@ -321,20 +230,108 @@ describe.concurrent('faults', () => {
   });
 });
 
-test('queries and notifications come back by themselves after a crash of the server', async () => {
-  const dataDir = await preparedFolder();
-  await using postgres = await startPostgres({ dataDir, places, settings });
-  await using database = openDatabase({ url: postgres.url });
-  const heard: string[] = [];
-  await using listener = database.listen(
-    { due: (payload) => heard.push(payload) },
-    { onLost: () => heard.push('lost') },
-  );
-  await eventually('it listens', () => listener.isListening);
-  const pidFile = await readFile(join(dataDir, 'postgres/cluster/postmaster.pid'), 'utf8');
-  send(Number.parseInt(pidFile, 10), 'SIGKILL');
-  await eventually('the loss is noticed', () => heard.includes('lost'));
-  await eventually('it listens again', () => listener.isListening);
-  await sql`select pg_notify('due', 'again')`.execute(database.db);
-  await eventually('it hears', () => heard.includes('again'));
+describe('kill -9', () => {
+  /** One folder, killed again and again. */
+  let dataDir: string;
+
+  beforeAll(async () => {
+    dataDir = newFolder();
+    await run('cp', ['-a', prepared, dataDir]);
+  });
+
+  test('Postgres ends with us when we are killed, and the next start finds the data', async () => {
+    const killed = await runPostgres({ dataDir });
+    await writeKept(killed.said.url ?? '', 'first');
+    send(killed.pid, 'SIGKILL');
+    await eventually('Postgres has ended', async () => !(await isAlive(killed.children.postgres)));
+    await using postgres = await startPostgres({ dataDir, places, settings });
+    expect(await readKept(postgres.url)).toContain('first');
+  });
+
+  test('a Postgres that outlived us is stopped by the next start', async () => {
+    const killed = await runPostgres({ dataDir });
+    await writeKept(killed.said.url ?? '', 'second');
+    send(killed.children.guard ?? 0, 'SIGKILL');
+    send(killed.pid, 'SIGKILL');
+    await killed.ended;
+    expect(await isAlive(killed.children.postgres)).toBe(true);
+    await using postgres = await startPostgres({ dataDir, places, settings });
+    expect(await isAlive(killed.children.postgres)).toBe(false);
+    expect(await readKept(postgres.url)).toContain('second');
+  });
+
+  test('a pid file whose number now belongs to another program does not stop the start', async () => {
+    const killed = await runPostgres({ dataDir });
+    for (const pid of [killed.children.guard, killed.children.postgres, killed.pid]) send(pid ?? 0, 'SIGKILL');
+    await killed.ended;
+    const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid');
+    const user = isRoot ? { uid: 65_534 } : {};
+    const sleeper = spawn('sleep', ['60'], user);
+    await writeFile(pidFile, (await readFile(pidFile, 'utf8')).replace(/^\d+/, String(sleeper.pid)));
+    await using postgres = await startPostgres({ dataDir, places, settings });
+    sleeper.kill();
+    expect(await readKept(postgres.url)).toContain('before');
+  });
+});
+
+describe('a server that runs', () => {
+  let postgres: RunningPostgres;
+  const notices: { readonly kind: string }[] = [];
+
+  beforeAll(async () => {
+    postgres = await startPostgres({ dataDir: prepared, places, settings, onNotice: (notice) => notices.push(notice) });
+  });
+
+  afterAll(() => postgres[Symbol.asyncDispose]());
+
+  test('is private, and asks for a password on the loopback address only', async () => {
+    const withoutPassword = new URL(postgres.url);
+    withoutPassword.password = 'wrong';
+    await using stranger = openDatabase({ url: withoutPassword.href });
+    await expect(stranger.ping()).rejects.toThrow('refused the password');
+    await using database = openDatabase({ url: postgres.url });
+    const { rows } = await sql<{ name: string; setting: string }>`
+      select name, setting from pg_settings
+       where name in ('listen_addresses', 'unix_socket_directories', 'max_connections', 'server_encoding') order by name`.execute(
+      database.db,
+    );
+    expect(rows.map((row) => row.setting)).toEqual(['127.0.0.1', '50', 'UTF8', '']);
+    const modes = await Promise.all(
+      ['cluster', 'password', 'lock'].map(async (name) => (await stat(join(prepared, 'postgres', name))).mode & 0o777),
+    );
+    expect(modes).toEqual([0o700, 0o600, 0o600]);
+  });
+
+  test('a second process on the same data folder is refused, with the pid of the first', async () => {
+    await using second = await runPostgres({ dataDir: prepared });
+    expect(second.said.error).toMatch(`${prepared} is in use by another acmery process (pid ${process.pid} on `);
+    expect(await readKept(postgres.url)).toEqual(['before']);
+  });
+
+  test('a server that ends by itself is started again on the same port', async () => {
+    const pidFile = await readFile(join(prepared, 'postgres/cluster/postmaster.pid'), 'utf8');
+    send(Number.parseInt(pidFile, 10), 'SIGKILL');
+    await eventually('it has been restarted', () => notices.at(-1)?.kind === 'restarted');
+    expect(notices[0]).toMatchObject({
+      kind: 'exited',
+      error: { message: expect.stringContaining('ended by itself') },
+    });
+    expect(await readKept(postgres.url)).toEqual(['before']);
+  });
+
+  test('queries and notifications come back by themselves after a crash of the server', async () => {
+    await using database = openDatabase({ url: postgres.url });
+    const heard: string[] = [];
+    await using listener = database.listen(
+      { due: (payload) => heard.push(payload) },
+      { onLost: () => heard.push('lost') },
+    );
+    await eventually('it listens', () => listener.isListening);
+    const pidFile = await readFile(join(prepared, 'postgres/cluster/postmaster.pid'), 'utf8');
+    send(Number.parseInt(pidFile, 10), 'SIGKILL');
+    await eventually('the loss is noticed', () => heard.includes('lost'));
+    await eventually('it listens again', () => listener.isListening);
+    await sql`select pg_notify('due', 'again')`.execute(database.db);
+    await eventually('it hears', () => heard.includes('again'));
+  });
 });
