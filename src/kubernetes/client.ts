@@ -1,0 +1,172 @@
+// The connection to a Kubernetes API server: JSON requests with deadlines, bounded retries and typed errors.
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ClusterAnswer, ClusterError, errorOfAnswer } from './cluster-error.ts';
+import { type Credentials, type CredentialsSource, openCredentials } from './credentials.ts';
+
+export type ClusterRequest = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Below the server's address, with its query: `/api/v1/namespaces?limit=500`. */
+  readonly path: string;
+  readonly body?: unknown;
+  /** Of the body; a PATCH must say which kind of patch it is. Default: `application/json`. */
+  readonly contentType?: string;
+  readonly signal?: AbortSignal;
+  /** For everything together: retries, their waits and the reading of the answer. */
+  readonly timeoutMs?: number;
+};
+
+const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
+const TIMEOUT_MS = 30_000;
+const MAX_RETRIES = 3;
+
+/**
+ * Undefined when there is neither a kubeconfig (a path, or several as in KUBECONFIG) nor a ServiceAccount.
+ * Sends nothing yet. Throws ClusterError `NoCredentials`.
+ */
+export async function openCluster({
+  kubeconfig,
+}: {
+  readonly kubeconfig?: string | undefined;
+}): Promise<Cluster | undefined> {
+  if (kubeconfig === undefined && !existsSync(SERVICE_ACCOUNT_TOKEN)) return undefined;
+  const source = await openCredentials(kubeconfig);
+  return new Cluster(source, await source.load());
+}
+
+export class Cluster {
+  readonly #source: CredentialsSource;
+  #credentials: Credentials;
+  #renewal: Promise<void> | undefined;
+
+  constructor(source: CredentialsSource, credentials: Credentials) {
+    this.#source = source;
+    this.#credentials = credentials;
+  }
+
+  get server(): string {
+    return this.#credentials.server;
+  }
+
+  /** The namespace of the kubeconfig's context or of the ServiceAccount. */
+  get namespace(): string | undefined {
+    return this.#credentials.namespace;
+  }
+
+  /** The JSON of a successful answer, as the server sent it. Throws ClusterError, or the signal's reason. */
+  async request<Reply = unknown>(request: ClusterRequest): Promise<Reply> {
+    const timeoutMs = request.timeoutMs ?? TIMEOUT_MS;
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
+    try {
+      return (await this.#untilAnswered(request, signal, performance.now() + timeoutMs)) as Reply;
+    } catch (error) {
+      if (error instanceof ClusterError) throw error;
+      request.signal?.throwIfAborted();
+      if (deadline.aborted) {
+        const message = `${nameOf(request)}: ${this.server} did not answer within ${timeoutMs} ms.`;
+        throw new ClusterError(0, 'Timeout', message, { cause: error });
+      }
+      if (!isNetworkError(error)) throw error;
+      const message = `${nameOf(request)}: ${this.server} cannot be reached: ${error.message || error.code}.`;
+      throw new ClusterError(0, 'Unreachable', message, { cause: error });
+    }
+  }
+
+  /** Requests still under way fail. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#source[Symbol.asyncDispose]();
+  }
+
+  async #untilAnswered(request: ClusterRequest, signal: AbortSignal, endsAtMs: number): Promise<unknown> {
+    let retries = 0;
+    let hasRenewed = false;
+    for (;;) {
+      const credentials = this.#credentials;
+      const answer = await send(request, credentials, signal);
+      if (answer.code < 300) return bodyOf(answer, request);
+
+      const error = errorOfAnswer(nameOf(request), answer);
+      if (error.code === 401 && !hasRenewed) {
+        hasRenewed = true;
+        await unlessAborted(this.#renew(credentials), signal);
+        continue;
+      }
+      const waitMs = waitBeforeRetry(error);
+      if (waitMs === undefined || retries === MAX_RETRIES || performance.now() + waitMs >= endsAtMs) throw error;
+      retries++;
+      await sleep(waitMs, undefined, { signal });
+    }
+  }
+
+  /** Reads token and certificates anew, once for all requests that were refused with the same ones. */
+  async #renew(refused: Credentials): Promise<void> {
+    if (this.#credentials !== refused) return;
+    this.#renewal ??= this.#source
+      .load()
+      .then((credentials) => {
+        this.#credentials = credentials;
+      })
+      .finally(() => {
+        this.#renewal = undefined;
+      });
+    await this.#renewal;
+  }
+}
+
+async function send(request: ClusterRequest, credentials: Credentials, signal: AbortSignal): Promise<ClusterAnswer> {
+  const { headers, dispatcher } = await unlessAborted(credentials.authenticate(), signal);
+  const { origin, pathname } = new URL(credentials.server);
+  const hasBody = request.body !== undefined;
+  const reply = await dispatcher.request({
+    origin,
+    path: `${pathname.replace(/\/$/, '')}${request.path}`,
+    method: request.method,
+    headers: {
+      ...headers,
+      accept: 'application/json',
+      'user-agent': 'acmery',
+      ...(hasBody && { 'content-type': request.contentType ?? 'application/json' }),
+    },
+    body: hasBody ? JSON.stringify(request.body) : null,
+    signal,
+  });
+  const text = await reply.body.text();
+  return { code: reply.statusCode, headers: reply.headers, text, body: parsed(text) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function bodyOf({ code, text, body }: ClusterAnswer, request: ClusterRequest): unknown {
+  if (body !== undefined || text === '') return body;
+  const message = `${nameOf(request)}: expected JSON, got something else. Is the address that of a Kubernetes API server?`;
+  throw new ClusterError(code, 'NotKubernetes', message);
+}
+
+/** With Retry-After the server says that it did nothing, so that any request may be sent again. */
+const waitBeforeRetry = ({ code, retryAfterMs }: ClusterError): number | undefined =>
+  code === 429 || code === 503 ? retryAfterMs : undefined;
+
+const nameOf = ({ method, path }: ClusterRequest): string => `${method} ${path}`;
+
+const isNetworkError = (error: unknown): error is Error & { code: string } =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string';
+
+/** For work that takes no signal, such as a plug-in that hangs. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

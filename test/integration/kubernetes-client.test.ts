@@ -1,0 +1,468 @@
+// The API server here is a plain HTTPS server: these tests are about connections, credentials, retries and errors.
+import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import forge from 'node-forge';
+import { afterAll, expect, test } from 'vitest';
+import { openCluster } from '../../src/kubernetes/client.ts';
+import { checkClusterAccess } from '../../src/kubernetes/cluster-access.ts';
+import { ClusterError } from '../../src/kubernetes/cluster-error.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'acmery-cluster-'));
+afterAll(() => rm(folder, { recursive: true }));
+const tls = selfSigned();
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+test('a request carries method, path, body, content type and token, and gives the JSON of the answer', async () => {
+  await using api = await apiServer(async (request, response) =>
+    json(response, 200, {
+      method: request.method,
+      path: request.url,
+      token: request.headers.authorization,
+      contentType: request.headers['content-type'],
+      body: JSON.parse(await text(request)),
+    }),
+  );
+  const body = { metadata: { name: 'ä' } };
+  const request = {
+    method: 'PATCH',
+    path: '/api/v1/x?force=true',
+    body,
+    contentType: 'application/apply-patch+yaml',
+  } as const;
+  expect(await api.cluster.request(request)).toEqual({
+    method: 'PATCH',
+    path: '/api/v1/x?force=true',
+    token: 'Bearer token-1',
+    contentType: 'application/apply-patch+yaml',
+    body,
+  });
+});
+
+test('a path in the address of the server stands before every path', async () => {
+  await using api = await apiServer((request, response) => json(response, 200, request.url), { basePath: '/k8s/c-1/' });
+  expect(await api.cluster.request({ method: 'GET', path: '/version' })).toBe('/k8s/c-1/version');
+});
+
+test('200 calls one after the other use at most four connections', async () => {
+  await using api = await apiServer((_request, response) => json(response, 200, {}));
+  for (let call = 0; call < 200; call++) await api.cluster.request({ method: 'GET', path: '/version' });
+  expect(api.requests).toHaveLength(200);
+  expect(api.connections()).toBeLessThanOrEqual(4);
+});
+
+test('200 calls at once use at most 32 connections', async () => {
+  await using api = await apiServer((_request, response) => json(response, 200, {}));
+  await Promise.all(Array.from({ length: 200 }, () => api.cluster.request({ method: 'GET', path: '/version' })));
+  expect(api.connections()).toBeLessThanOrEqual(32);
+});
+
+test('a renewed ca.crt is used without a restart', async () => {
+  await using api = await apiServer((_request, response) => json(response, 200, {}));
+  await api.cluster.request({ method: 'GET', path: '/version' });
+  await writeFile(api.caFile, selfSigned().cert);
+  await expect(api.cluster.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+    reason: 'Unreachable',
+  });
+  await writeFile(api.caFile, tls.cert);
+  expect(await api.cluster.request({ method: 'GET', path: '/version' })).toEqual({});
+});
+
+test('connections made with a former ca.crt are closed', async () => {
+  await using api = await apiServer((_request, response) => json(response, 200, {}));
+  await api.cluster.request({ method: 'GET', path: '/version' });
+  await writeFile(api.caFile, `${selfSigned().cert}${tls.cert}`);
+  await api.cluster.request({ method: 'GET', path: '/version' });
+  await expect.poll(api.openConnections).toBe(1);
+  expect(api.connections()).toBe(2);
+});
+
+test('a server whose certificate is of another CA is not spoken to', async () => {
+  await using api = await apiServer((_request, response) => json(response, 200, {}), { ca: selfSigned().cert });
+  const error = await failureOf(api.cluster.request({ method: 'GET', path: '/version' }));
+  expect(error).toMatchObject({ code: 0, reason: 'Unreachable' });
+  expect(error.message).toContain('self-signed certificate');
+  expect(api.requests).toEqual([]);
+});
+
+test('a 401 reads the kubeconfig anew, once for all requests, and each is sent again', async () => {
+  await using api = await apiServer((request, response) =>
+    request.headers.authorization === 'Bearer token-2'
+      ? json(response, 200, 'welcome')
+      : json(response, 401, status('Unauthorized', 'Unauthorized')),
+  );
+  await api.setToken('token-2');
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => api.cluster.request({ method: 'GET', path: '/version' })),
+  );
+  expect(replies).toEqual(Array(20).fill('welcome'));
+  expect(await api.cluster.request({ method: 'GET', path: '/version' })).toBe('welcome');
+  expect(api.requests.filter(({ headers }) => headers.authorization === 'Bearer token-2')).toHaveLength(21);
+});
+
+test('a second 401 is an error', async () => {
+  await using api = await apiServer((_request, response) =>
+    json(response, 401, status('Unauthorized', 'Unauthorized')),
+  );
+  await expect(api.cluster.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+    code: 401,
+    reason: 'Unauthorized',
+  });
+  expect(api.requests).toHaveLength(2);
+});
+
+test.each([
+  [404, 'NotFound', 'secrets "x" not found'],
+  [409, 'AlreadyExists', 'secrets "x" already exists'],
+  [409, 'Conflict', 'the object has been modified'],
+  [422, 'Invalid', 'spec.slug: Invalid value'],
+  [500, 'InternalError', 'etcdserver: request timed out'],
+])('a Status %i %s is an error with its code, reason and message', async (code, reason, message) => {
+  await using api = await apiServer((_request, response) => json(response, code, status(reason, message)));
+  const error = await failureOf(api.cluster.request({ method: 'POST', path: '/api/v1/secrets', body: {} }));
+  expect(error).toMatchObject({ code, reason, message: `POST /api/v1/secrets: ${code} ${reason}: ${message}` });
+  expect(api.requests).toHaveLength(1);
+});
+
+test.each([
+  [404, 'NotFound'],
+  [503, 'ServiceUnavailable'],
+  [502, 'Unknown'],
+])('an answer %i that is no Status has the reason %s and shows the beginning of its text', async (code, reason) => {
+  await using api = await apiServer((_request, response) => {
+    response.writeHead(code, { 'content-type': 'text/html' }).end(`<h1>proxy</h1>${'x'.repeat(10_000)}`);
+  });
+  const error = await failureOf(api.cluster.request({ method: 'GET', path: '/version' }));
+  expect(error).toMatchObject({ code, reason });
+  expect(error.message).toContain('<h1>proxy</h1>');
+  expect(error.message.length).toBeLessThan(300);
+});
+
+test('a success that is not JSON is an error that doubts the address', async () => {
+  await using api = await apiServer((_request, response) => response.end('<h1>Log in</h1>'));
+  const error = await failureOf(api.cluster.request({ method: 'GET', path: '/version' }));
+  expect(error).toMatchObject({ code: 200, reason: 'NotKubernetes' });
+});
+
+test('a success without a body gives undefined', async () => {
+  await using api = await apiServer((_request, response) => response.end());
+  expect(await api.cluster.request({ method: 'DELETE', path: '/api/v1/x' })).toBeUndefined();
+});
+
+test.each([429, 503])('a %i with Retry-After is waited out and the request sent again', async (code) => {
+  const answers: number[] = [code, code];
+  await using api = await apiServer((_request, response) => {
+    response.setHeader('retry-after', answers.length === 2 ? '1' : '0');
+    json(response, answers.shift() ?? 200, {});
+  });
+  expect(await api.cluster.request({ method: 'POST', path: '/api/v1/x', body: { a: 1 } })).toEqual({});
+  expect(api.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"a":1}'));
+  const [first, second] = api.requests;
+  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(990);
+});
+
+test('after three retries the answer stands', async () => {
+  await using api = await apiServer((_request, response) => {
+    response.setHeader('retry-after', '0');
+    json(response, 429, status('TooManyRequests', 'slow down'));
+  });
+  await expect(api.cluster.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({ code: 429 });
+  expect(api.requests).toHaveLength(4);
+});
+
+test('a Retry-After beyond the deadline is not waited for but told', async () => {
+  await using api = await apiServer((_request, response) => {
+    response.setHeader('retry-after', '3600');
+    json(response, 503, status('ServiceUnavailable', 'upgrade under way'));
+  });
+  const error = await failureOf(api.cluster.request({ method: 'GET', path: '/version' }));
+  expect(error).toMatchObject({ code: 503, retryAfterMs: 3_600_000 });
+  expect(api.requests).toHaveLength(1);
+});
+
+test.each([
+  ['503', 'without Retry-After', undefined],
+  ['500', 'though it has Retry-After', '0'],
+])('a %s is not sent again %s', async (code, _why, retryAfter) => {
+  await using api = await apiServer((_request, response) => {
+    if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
+    json(response, Number(code), {});
+  });
+  await failureOf(api.cluster.request({ method: 'GET', path: '/version' }));
+  expect(api.requests).toHaveLength(1);
+});
+
+test('the deadline ends a request whose answer does not come, or comes only in part', async () => {
+  await using api = await apiServer((request, response) => {
+    if (request.url === '/half') response.writeHead(200, { 'content-length': '100' }).write('{');
+  });
+  for (const path of ['/silent', '/half']) {
+    const error = await failureOf(api.cluster.request({ method: 'GET', path, timeoutMs: 100 }));
+    expect(error).toMatchObject({ code: 0, reason: 'Timeout' });
+    expect(error.message).toContain('did not answer within 100 ms');
+  }
+});
+
+test('an abort ends the request with its reason, before and while it runs', async () => {
+  const stop = new AbortController();
+  const reason = new Error('shutting down');
+  await using api = await apiServer(() => stop.abort(reason));
+  const { signal } = stop;
+  await expect(api.cluster.request({ method: 'GET', path: '/silent', signal })).rejects.toBe(reason);
+  await expect(api.cluster.request({ method: 'GET', path: '/late', signal })).rejects.toBe(reason);
+  expect(api.requests).toHaveLength(1);
+});
+
+test('an abort ends the wait before a retry', { timeout: 5_000 }, async () => {
+  const stop = new AbortController();
+  const reason = new Error('shutting down');
+  await using api = await apiServer((request, response) => {
+    // The client closes the connection once it has the answer.
+    request.socket.once('close', () => setImmediate(() => stop.abort(reason)));
+    response.setHeader('retry-after', '20').setHeader('connection', 'close');
+    json(response, 429, {});
+  });
+  await expect(api.cluster.request({ method: 'GET', path: '/x', signal: stop.signal })).rejects.toBe(reason);
+});
+
+test('a server that is away is an error that names it', async () => {
+  const api = await apiServer(() => undefined);
+  await using cluster = api.cluster;
+  await api.stop();
+  const error = await failureOf(cluster.request({ method: 'GET', path: '/version' }));
+  expect(error).toMatchObject({ code: 0, reason: 'Unreachable' });
+  expect(error.message).toContain(cluster.server);
+});
+
+test('an exec plug-in gives the token, runs once for many requests, and again after a 401', async () => {
+  const runs = join(folder, 'plug-in.runs');
+  const credential = (token: string) =>
+    `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"${token}"}}`;
+  const script = `echo run >> ${runs}; if [ $(wc -l < ${runs}) = 1 ]; then echo '${credential('old')}'; else echo '${credential('new')}'; fi`;
+  await using api = await apiServer(
+    (request, response) => json(response, request.headers.authorization === 'Bearer new' ? 200 : 401, {}),
+    { user: { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'sh', args: ['-c', script] } } },
+  );
+  const calls = Array.from({ length: 20 }, () => api.cluster.request({ method: 'GET', path: '/version' }));
+  expect(await Promise.all(calls)).toEqual(Array(20).fill({}));
+  expect(await readFile(runs, 'utf8')).toBe('run\nrun\n');
+});
+
+test('the deadline ends a request that waits for an exec plug-in', async () => {
+  const runs = join(folder, 'slow-plug-in.runs');
+  const script = `echo run >> ${runs}; [ $(wc -l < ${runs}) = 1 ] || exec sleep 2; echo '{"status":{"token":"old"}}'`;
+  await using api = await apiServer((_request, response) => json(response, 401, {}), {
+    user: { exec: { command: 'sh', args: ['-c', script] } },
+  });
+  await expect(api.cluster.request({ method: 'GET', path: '/x', timeoutMs: 500 })).rejects.toMatchObject({
+    reason: 'Timeout',
+  });
+});
+
+test.each([
+  ['that is not there', undefined, 'no such file'],
+  ['that is no YAML', '{{', 'Cannot use kubeconfig'],
+  ['without a current context', kubeconfigOf({ server: 'https://127.0.0.1:1' }, {}, 'other'), 'names no cluster'],
+  ['with a server that is no URL', kubeconfigOf({ server: 'over there' }, {}), 'no cluster with a usable address'],
+  [
+    'whose plug-in fails',
+    kubeconfigOf(
+      { server: 'https://127.0.0.1:1' },
+      { exec: { command: 'sh', args: ['-c', 'echo log in first >&2; exit 1'] } },
+    ),
+    'log in first',
+  ],
+])('a kubeconfig %s is refused at once, by its path', async (what, content, expected) => {
+  const path = join(folder, what.replaceAll(' ', '-'));
+  if (content !== undefined) await writeFile(path, content);
+  const error = await failureOf(openCluster({ kubeconfig: path }));
+  expect(error).toMatchObject({ code: 0, reason: 'NoCredentials' });
+  expect(error.message).toContain(path);
+  expect(error.message).toContain(expected);
+});
+
+test('of several kubeconfigs the first that names a context decides', async () => {
+  const [first, second] = [join(folder, 'first'), join(folder, 'second')];
+  await writeFile(first, kubeconfigOf({ server: 'https://first.example' }, {}, 'first', 'first'));
+  await writeFile(second, kubeconfigOf({ server: 'https://second.example' }, {}, 'second', 'second'));
+  await using cluster = await openCluster({ kubeconfig: [first, second].join(delimiter) });
+  expect(cluster?.server).toBe('https://first.example');
+});
+
+test('without kubeconfig and ServiceAccount there is no cluster', async () => {
+  expect(await openCluster({})).toBeUndefined();
+});
+
+test('the namespace is that of the context', async () => {
+  await using api = await apiServer(() => undefined);
+  expect(api.cluster.namespace).toBe('acmery-system');
+});
+
+const reviews: Record<string, (body: Review) => unknown> = {
+  '/version': () => ({ major: '1', minor: '36+', gitVersion: 'v1.36.3' }),
+  '/apis/authentication.k8s.io/v1/selfsubjectreviews': () => ({
+    status: { userInfo: { username: 'system:serviceaccount:acmery-system:acmery' } },
+  }),
+  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': () => ({ status: { allowed: true } }),
+};
+type Review = { spec: { resourceAttributes: { verb: string; resource: string; namespace?: string } } };
+
+const checkAgainst = async (overrides: Record<string, (body: Review) => unknown>) => {
+  await using api = await apiServer(async (request, response) => {
+    const body = await text(request);
+    const reply = { ...reviews, ...overrides }[request.url ?? ''];
+    json(response, 200, reply?.(JSON.parse(body || '{}')));
+  });
+  return await checkClusterAccess(api.cluster, 'acmery-system', new AbortController().signal);
+};
+
+test('doctor: a cluster that is well gives its version, our name and our permissions as facts', async () => {
+  expect(await checkAgainst({})).toEqual([
+    { subject: 'API server', fact: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+ runs Kubernetes v1\.36\.3$/) },
+    { subject: 'identity', fact: 'we are system:serviceaccount:acmery-system:acmery' },
+    { subject: 'permissions', fact: 'all 9 that are needed in namespace acmery-system and cluster-wide' },
+  ]);
+});
+
+test('doctor: missing permissions are named, each where it is needed', async () => {
+  const asked: Review['spec']['resourceAttributes'][] = [];
+  const findings = await checkAgainst({
+    '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': ({ spec: { resourceAttributes } }) => {
+      asked.push(resourceAttributes);
+      return { status: { allowed: resourceAttributes.resource === 'leases' } };
+    },
+  });
+  expect(findings.at(-1)).toMatchObject({
+    subject: 'permissions',
+    problem:
+      'We may not: get secrets, list secrets, create secrets, delete secrets, ' +
+      'create tokenreviews.authentication.k8s.io, create subjectaccessreviews.authorization.k8s.io.',
+  });
+  for (const { resource, namespace } of asked)
+    expect(namespace).toBe(resource.endsWith('reviews') ? undefined : 'acmery-system');
+});
+
+test('doctor: a Kubernetes that is too old is a problem', async () => {
+  expect(await checkAgainst({ '/version': () => ({ major: '1', minor: '29', gitVersion: 'v1.29.1' }) })).toEqual([
+    {
+      subject: 'API server',
+      problem: expect.stringContaining('v1.29.1; 1.30 or newer is needed'),
+      remedy: 'Upgrade the cluster.',
+    },
+  ]);
+});
+
+test('doctor: refused credentials and a server that is away are problems, each with a remedy of its own', async () => {
+  const api = await apiServer((_request, response) => json(response, 401, status('Unauthorized', 'Unauthorized')));
+  await using cluster = api.cluster;
+  const refused = await checkClusterAccess(cluster, 'acmery-system', new AbortController().signal);
+  await api.stop();
+  const away = await checkClusterAccess(cluster, 'acmery-system', new AbortController().signal);
+  expect([refused, away]).toMatchObject([
+    [{ problem: 'GET /version: 401 Unauthorized: Unauthorized', remedy: expect.stringContaining('Renew the token') }],
+    [{ problem: expect.stringContaining('cannot be reached'), remedy: expect.stringContaining('Check the address') }],
+  ]);
+});
+
+type ApiOptions = { readonly basePath?: string; readonly ca?: string; readonly user?: object };
+
+/** An HTTPS server and a cluster opened with a kubeconfig for it; token-1 is the token until it is set anew. */
+async function apiServer(handler: Handler, options: ApiOptions = {}) {
+  const requests: { headers: IncomingMessage['headers']; body: string; atMs: number }[] = [];
+  let connections = 0;
+  const server = createServer(tls, (request, response) => {
+    const recorded = { headers: request.headers, body: '', atMs: performance.now() };
+    requests.push(recorded);
+    request.on('data', (chunk) => {
+      recorded.body += chunk;
+    });
+    void handler(request, response);
+  });
+  let openConnections = 0;
+  server.on('secureConnection', (socket) => {
+    connections++;
+    openConnections++;
+    socket.on('close', () => openConnections--);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+
+  const caFile = join(folder, `${port}.ca.crt`);
+  const kubeconfig = join(folder, `${port}.kubeconfig`);
+  const entry = { server: `https://127.0.0.1:${port}${options.basePath ?? ''}`, 'certificate-authority': caFile };
+  const setToken = (token: string) => writeFile(kubeconfig, kubeconfigOf(entry, options.user ?? { token }));
+  await writeFile(caFile, options.ca ?? tls.cert);
+  await setToken('token-1');
+  const cluster = await openCluster({ kubeconfig });
+  if (cluster === undefined) throw new Error('a kubeconfig gives a cluster');
+  const stop = async (): Promise<void> => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, 'close');
+  };
+  return {
+    cluster,
+    requests,
+    connections: () => connections,
+    openConnections: () => openConnections,
+    caFile,
+    setToken,
+    stop,
+    async [Symbol.asyncDispose]() {
+      await cluster[Symbol.asyncDispose]();
+      await stop();
+    },
+  };
+}
+
+function json(response: ServerResponse, code: number, body: unknown): void {
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
+
+function status(reason: string, message: string): object {
+  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message };
+}
+
+async function failureOf(work: Promise<unknown>): Promise<ClusterError> {
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof ClusterError)) throw new Error(`expected a ClusterError, got ${error}`);
+  return error;
+}
+
+/** JSON is YAML. */
+function kubeconfigOf(cluster: object, user: object, context = 'test', name = 'test'): string {
+  return JSON.stringify({
+    clusters: [{ name, cluster }],
+    users: [{ name, user }],
+    contexts: [{ name, context: { cluster: name, user: name, namespace: 'acmery-system' } }],
+    'current-context': context,
+  });
+}
+
+function selfSigned(): { key: string; cert: string } {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const certificate = forge.pki.createCertificate();
+  certificate.publicKey = forge.pki.publicKeyFromPem(
+    createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString(),
+  );
+  certificate.validity.notBefore = new Date(Date.now() - 3_600_000);
+  certificate.validity.notAfter = new Date(Date.now() + 3_600_000);
+  const name = [{ name: 'commonName', value: randomUUID() }];
+  certificate.setSubject(name);
+  certificate.setIssuer(name);
+  certificate.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
+  certificate.sign(forge.pki.privateKeyFromPem(key), forge.md.sha256.create());
+  return { key, cert: forge.pki.certificateToPem(certificate) };
+}
