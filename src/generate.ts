@@ -1,11 +1,30 @@
 // `npm run generate`: writes what is derived from the code. With `--check` it only says which files are out of date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { settingNames, settings } from './config/settings.ts';
+import { acmeKeyLifecycle } from './lifecycles/acme-key.ts';
+import { authorizationLifecycle } from './lifecycles/authorization.ts';
+import { challengeLifecycle } from './lifecycles/challenge.ts';
+import { issuedCertLifecycle } from './lifecycles/issued-cert.ts';
+import { toMermaid } from './lifecycles/lifecycle.ts';
+import { orderLifecycle } from './lifecycles/order.ts';
+import { signingCertLifecycle } from './lifecycles/signing-cert.ts';
 
 /** A part of a file between `<!-- generated: NAME -->` and `<!-- end generated -->`. */
 type Section = { readonly file: string; readonly name: string; readonly content: () => string };
 
-const sections: readonly Section[] = [{ file: 'README.md', name: 'settings', content: settingsTable }];
+const diagrams = {
+  'signing cert': () => toMermaid(signingCertLifecycle),
+  order: () => toMermaid(orderLifecycle),
+  authorization: () => toMermaid(authorizationLifecycle),
+  challenge: () => toMermaid(challengeLifecycle),
+  'account key': () => toMermaid(acmeKeyLifecycle),
+  'issued cert': () => toMermaid(issuedCertLifecycle),
+};
+
+const sections: readonly Section[] = [
+  { file: 'README.md', name: 'settings', content: settingsTable },
+  { file: 'docs/lifecycles.md', name: 'lifecycles', content: lifecycleDiagrams },
+];
 
 const isCheck = process.argv.includes('--check');
 const files = [...new Set(sections.map(({ file }) => file))];
@@ -33,4 +52,9 @@ function settingsTable(): string {
     return `| \`${env}\` | ${fallbackText} | ${about} |\n`;
   });
   return `| setting | default | meaning |\n|---|---|---|\n${rows.join('')}`;
+}
+
+function lifecycleDiagrams(): string {
+  const parts = Object.entries(diagrams).map(([name, diagram]) => `## ${name}\n\n\`\`\`mermaid\n${diagram()}\`\`\`\n`);
+  return `\n${parts.join('\n')}\n`;
 }

@@ -1,7 +1,7 @@
 // Waits until the database can be worked with: it answers, and its schema is the one that this program knows.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Events } from '../telemetry/events.ts';
-import type { Database } from './database.ts';
+import { openDatabase } from './database.ts';
 import { DatabaseUnavailable } from './database-error.ts';
 import { migrate } from './migrate.ts';
 
@@ -12,12 +12,12 @@ const LONGEST_PAUSE_MS = 5_000;
  * Tries with back-off for as long as the database is away, and migrates it. Throws SchemaTooNew, which waiting does not
  * heal, and the reason of the signal when that ends the wait.
  */
-export async function awaitDatabase(database: Database, events: Events, signal?: AbortSignal): Promise<void> {
+export async function awaitDatabase(url: string, events: Events, signal: AbortSignal): Promise<void> {
   let awaySince: number | undefined;
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     try {
-      for (const name of await migrate(database.db)) events.migrationApplied({ name });
+      for (const name of await migrateAt(url)) events.migrationApplied({ name });
       if (awaySince !== undefined) events.databaseRecovered({ awayMs: performance.now() - awaySince });
       return;
     } catch (error) {
@@ -25,6 +25,12 @@ export async function awaitDatabase(database: Database, events: Events, signal?:
       if (awaySince === undefined) events.databaseLost({ error });
       awaySince ??= performance.now();
     }
-    await pause(pauseMs, undefined, signal === undefined ? {} : { signal });
+    await pause(pauseMs, undefined, { signal });
   }
+}
+
+/** On a connection of its own, without the time limit of ordinary statements: an index on a large table takes long. */
+export async function migrateAt(url: string): Promise<readonly string[]> {
+  await using database = openDatabase({ url, maxConnections: 1, statementTimeoutMs: 0 });
+  return await migrate(database.db);
 }

@@ -1,0 +1,174 @@
+// Composition: where the concrete parts meet, in reading order. No decisions are made here.
+import { join } from 'node:path';
+import { apiDoor } from './api/door.ts';
+import { processEnvironment } from './config/load.ts';
+import type { Settings } from './config/settings.ts';
+import type { Ca } from './core/ca.ts';
+import { ClockWatch } from './core/clock-watch.ts';
+import { Periodic } from './core/periodic.ts';
+import { keepServingCertificate } from './core/serving-certificate.ts';
+import { trustedProxies } from './http/client-address.ts';
+import { mount } from './http/mount.ts';
+import { opsDoor } from './http/ops.ts';
+import { openListener } from './http/server.ts';
+import { openTlsFiles } from './http/tls-files.ts';
+import { TlsSlot, type TlsSource } from './http/tls-source.ts';
+import { writeAnchors } from './keys/anchors-file.ts';
+import { openFileKeyStore } from './keys/file-key-store.ts';
+import { runningPostgresUrl } from './postgres/attach.ts';
+import { usualPlaces } from './postgres/binaries.ts';
+import { startPostgres } from './postgres/cluster.ts';
+import { ensureAuditPartitions } from './store/audit.ts';
+import { awaitDatabase } from './store/await-database.ts';
+import { openDatabase } from './store/database.ts';
+import { createEvents, type Events } from './telemetry/events.ts';
+import type { Log } from './telemetry/log.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { version } from './version.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const TLS_FILES_INTERVAL_MS = 10_000;
+const DRAIN_MS = 20_000;
+
+export type App = AsyncDisposable & {
+  readonly apiUrl: string;
+  readonly opsUrl: string;
+  /** File with the trust anchors of our own HTTPS; undefined where the operator's certificate is served. */
+  readonly anchorsFile: string | undefined;
+};
+
+/** Starts everything that `serve` runs, and resolves once it is ready. The signal ends a start that is still waiting. */
+export async function startApp(settings: Settings, log: Log, signal: AbortSignal): Promise<App> {
+  await using scope = new AsyncDisposableStack();
+  const metrics = createMetrics();
+  const events = createEvents(log, metrics);
+  events.serverStarted({ version });
+
+  const state: { ca?: Ca; clocks?: ClockWatch; stage: string } = { stage: 'waiting for the database' };
+  const ready = {
+    started: async () => {
+      if (state.stage !== 'serving') throw new Error(state.stage);
+    },
+    database: async () => state.ca?.database.ping(),
+    clock: async () => state.clocks?.check(),
+  };
+  const mounting = { events, trusted: trustedProxies(settings.trustedProxies) };
+  const opsListener = await openListener({
+    setting: 'ACMERY_OPS_LISTEN',
+    address: settings.opsListen,
+    door: mount(opsDoor({ metrics, events, ready }), mounting),
+    events,
+  });
+  scope.use(opsListener);
+
+  const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
+  await awaitDatabase(url, events, signal);
+  const ca = await openCa(url, settings, events, scope);
+  state.ca = ca;
+  const every = (name: string, intervalMs: number, task: () => Promise<unknown>): Promise<void> => {
+    const onError = (error: unknown): void => events.internalError({ where: name, error });
+    return scope.use(new Periodic({ intervalMs, task, onError })).runNow();
+  };
+  state.clocks = new ClockWatch(ca);
+  await every('clock comparison', MINUTE_MS, () => state.clocks?.compare() ?? Promise.resolve());
+  await every('audit partitions', DAY_MS, () => ensureAuditPartitions(ca.database.db, ca.clock.now()));
+
+  const { tls, anchorsFile } = await servingTls(settings, ca, scope);
+  const apiListener = await openListener({
+    setting: 'ACMERY_API_LISTEN',
+    address: settings.apiListen,
+    door: mount(apiDoor(ca), mounting),
+    events,
+    ...(settings.apiTls === 'on' && { tls }),
+  });
+  scope.defer(async () => {
+    state.stage = 'stopping';
+    await apiListener.drain(DRAIN_MS);
+  });
+  state.stage = 'serving';
+  const running = scope.move();
+  return {
+    apiUrl: apiListener.url,
+    opsUrl: opsListener.url,
+    anchorsFile,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** For a command: beside a running `serve` it uses the same Postgres. */
+export async function databaseUrlFor(settings: Settings, log: Log, scope: AsyncDisposableStack): Promise<string> {
+  const running = settings.databaseUrl ?? (await runningPostgresUrl(settings.dataDir));
+  return running ?? (await ownPostgres(settings.dataDir, createEvents(log, createMetrics()), scope));
+}
+
+/** The CA for a command, without listeners. */
+export async function openCaFor(settings: Settings, log: Log, scope: AsyncDisposableStack): Promise<Ca> {
+  const url = await databaseUrlFor(settings, log, scope);
+  return openCa(url, settings, createEvents(log, createMetrics()), scope);
+}
+
+/** Runs one command's work on the CA; the database must answer now, and must have been migrated. */
+export async function withCa<Result>(settings: Settings, log: Log, work: (ca: Ca) => Promise<Result>): Promise<Result> {
+  await using scope = new AsyncDisposableStack();
+  return await work(await openCaFor(settings, log, scope));
+}
+
+async function openCa(url: string, settings: Settings, events: Events, scope: AsyncDisposableStack): Promise<Ca> {
+  const database = openDatabase({
+    url,
+    maxConnections: settings.databasePool,
+    statementTimeoutMs: settings.databaseStatementTimeout,
+    onConnectionLost: (error) => events.databaseConnectionLost({ error }),
+  });
+  scope.use(database);
+  const keys = await openFileKeyStore(join(settings.dataDir, 'keys'));
+  return { database, keys, clock: { now: () => new Date() }, events };
+}
+
+async function ownPostgres(
+  dataDir: string,
+  events: Events,
+  scope: AsyncDisposableStack,
+  signal?: AbortSignal,
+): Promise<string> {
+  const places = await usualPlaces(processEnvironment().PATH ?? '');
+  const postgres = await startPostgres({
+    dataDir,
+    places,
+    onNotice: (notice) => events.ownPostgres(notice),
+    ...(signal && { signal }),
+  });
+  scope.use(postgres);
+  return postgres.url;
+}
+
+type ServingTls = { readonly tls: TlsSource; readonly anchorsFile: string | undefined };
+
+async function servingTls(settings: Settings, ca: Ca, scope: AsyncDisposableStack): Promise<ServingTls> {
+  const { tlsCertFile, tlsKeyFile, dataDir } = settings;
+  const { events, clock } = ca;
+  if (tlsCertFile !== undefined && tlsKeyFile !== undefined) {
+    const files = await openTlsFiles({
+      certificateFile: tlsCertFile,
+      keyFile: tlsKeyFile,
+      intervalMs: TLS_FILES_INTERVAL_MS,
+      now: () => clock.now(),
+      events,
+    });
+    scope.use(files);
+    return { tls: files.source, anchorsFile: undefined };
+  }
+  const anchorsFile = join(dataDir, 'tls', 'ca.crt');
+  let tls: TlsSlot | undefined;
+  const names = settings.tlsNames ?? [...new Set([new URL(settings.publicUrl).hostname, 'localhost'])];
+  const keeper = await keepServingCertificate(ca, names, async (pair) => {
+    await writeAnchors(anchorsFile, pair.anchors);
+    if (tls !== undefined) events.servingCertificateRotated({ source: 'serving CA', notAfter: pair.notAfter });
+    tls?.replace(pair);
+    tls ??= new TlsSlot(pair);
+  });
+  scope.use(keeper);
+  if (tls === undefined) throw new Error('the serving certificate was not handed over');
+  return { tls, anchorsFile };
+}

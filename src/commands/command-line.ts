@@ -1,0 +1,76 @@
+// The commands of the program and their options. Each command's code is loaded only when it runs.
+import { Command, Option } from 'commander';
+import { loadSettings, processEnvironment } from '../config/load.ts';
+import { flagOf, type Settings, settingNames, settings } from '../config/settings.ts';
+import { version } from '../version.ts';
+
+type Flags = Readonly<Record<string, string | undefined>>;
+const OUTPUT = ['text', 'json'] as const;
+
+/** Runs the command that the arguments name and returns its exit code; throws CommanderError on wrong usage. */
+export async function commandLine(args: readonly string[]): Promise<number> {
+  let exitCode = 0;
+  const runs =
+    (run: (settings: Settings, flags: Flags, ...operands: string[]) => Promise<number>) =>
+    async (...received: unknown[]): Promise<void> => {
+      const command = received.at(-1) as Command;
+      const flags: Flags = command.optsWithGlobals();
+      const operands = command.processedArgs as string[];
+      exitCode = await run(loadSettings({ flags, env: processEnvironment() }), flags, ...operands);
+    };
+
+  const program = new Command('acmery')
+    .description('A private certificate authority with a complete ACME server.')
+    .version(version, '--version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage or settings.')
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(text) });
+
+  withSettings(program.command('serve'))
+    .description('Serve ACME, /v1, CRLs and OCSP until SIGINT or SIGTERM.')
+    .action(runs(async (settings) => (await import('./serve.ts')).serve(settings)));
+
+  withSettings(program.command('migrate'))
+    .description('Bring the database schema up to date and exit (serve does it too).')
+    .action(runs(async (settings) => (await import('./migrate.ts')).migrateCommand(settings)));
+
+  const token = program.command('token').description('API tokens: the credentials of /v1 callers.');
+  withSettings(token.command('create'))
+    .description('Make an API token and print it, once.')
+    .requiredOption('--name <name>', 'what it is for, 1-200 characters')
+    .addOption(
+      new Option('--permission <level>', 'what it may do').choices(['read', 'write', 'admin']).makeOptionMandatory(),
+    )
+    .option('--expires <duration>', 'how long it lives, such as 90d (default: for ever)')
+    .addOption(outputOption())
+    .action(runs(async (settings, flags) => (await import('./token.ts')).createTokenCommand(settings, flags)));
+  withSettings(token.command('list'))
+    .description('List the API tokens, revoked and expired ones too.')
+    .addOption(outputOption())
+    .action(runs(async (settings, flags) => (await import('./token.ts')).listTokensCommand(settings, flags)));
+  withSettings(token.command('revoke').argument('<id>', 'as `token list` shows it'))
+    .description('Revoke an API token at once.')
+    .action(runs(async (settings, _flags, id = '') => (await import('./token.ts')).revokeTokenCommand(settings, id)));
+
+  withSettings(program.command('doctor'))
+    .description('Check database, cluster access, clock, keys, listeners and serving certificate.')
+    .addOption(outputOption())
+    .action(runs(async (settings, flags) => (await import('./doctor.ts')).doctorCommand(settings, flags)));
+
+  await program.parseAsync(args, { from: 'user' });
+  return exitCode;
+}
+
+function withSettings(command: Command): Command {
+  command.addOption(new Option('--config <file>', 'YAML file of settings').helpGroup('Settings:'));
+  for (const name of settingNames) {
+    const { about, env, fallbackText } = settings[name];
+    const description = `${about} [${env}; default: ${fallbackText}]`.replaceAll('`', '');
+    command.addOption(new Option(`--${flagOf(name)} <value>`, description).helpGroup('Settings:'));
+  }
+  return command.exitOverride();
+}
+
+const outputOption = (): Option => new Option('--output <form>', 'how to print').choices(OUTPUT).default('text');

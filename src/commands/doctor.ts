@@ -1,0 +1,54 @@
+// `acmery doctor`: looks at everything that serve needs, and says what to do about each thing that is wrong.
+import { openCaFor } from '../app.ts';
+import type { Settings } from '../config/settings.ts';
+import { checkCluster } from './doctor/cluster.ts';
+import { checkClock, checkDatabase, checkSchema } from './doctor/database.ts';
+import type { Examine, Finding, Patient } from './doctor/finding.ts';
+import { checkListeners } from './doctor/listeners.ts';
+import { checkDataFolder, checkKeys, checkNode } from './doctor/machine.ts';
+import { checkServingCertificate } from './doctor/serving-certificate.ts';
+import { quietLogOf } from './log.ts';
+import { printJson } from './print.ts';
+
+/** In the order in which one thing needs the other. */
+const checks: Readonly<Record<string, Examine>> = {
+  node: checkNode,
+  'data folder': checkDataFolder,
+  keys: checkKeys,
+  database: checkDatabase,
+  schema: checkSchema,
+  clock: checkClock,
+  'serving certificate': checkServingCertificate,
+  listeners: checkListeners,
+  cluster: checkCluster,
+};
+
+const marks = { ok: '[ok]     ', warning: '[warning]', failed: '[FAILED] ', skipped: '[skipped]' } as const;
+
+export async function doctorCommand(settings: Settings, flags: { readonly output?: string }): Promise<number> {
+  await using scope = new AsyncDisposableStack();
+  let opening: ReturnType<Patient['ca']> | undefined;
+  const patient: Patient = {
+    settings,
+    ca: () => {
+      opening ??= openCaFor(settings, quietLogOf(settings), scope);
+      return opening;
+    },
+  };
+  const findings: (Finding & { readonly check: string })[] = [];
+  for (const [check, examine] of Object.entries(checks)) {
+    const finding = { check, ...(await examine(patient).catch(failure)) };
+    findings.push(finding);
+    if (flags.output !== 'json') console.log(linesOf(finding));
+  }
+  if (flags.output === 'json') printJson(findings);
+  return findings.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
+}
+
+const failure = (error: unknown): Finding => ({
+  outcome: 'failed',
+  detail: error instanceof Error ? error.message : String(error),
+});
+
+const linesOf = ({ check, outcome, detail, advice }: Finding & { check: string }): string =>
+  `${marks[outcome]} ${check}: ${detail}${advice === undefined ? '' : `\n            ${advice}`}`;

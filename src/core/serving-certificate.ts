@@ -1,0 +1,95 @@
+// The certificate of our own HTTPS: each process makes one in memory, signed by the serving CA, and renews it at half its life.
+import { isIP } from 'node:net';
+import { assembleCertificate, buildTbsCertificate, newSerial, parseCertificate } from '../x509/certificate.ts';
+import { certificatePem } from '../x509/certificate-pem.ts';
+import {
+  authorityKeyIdentifier,
+  basicConstraints,
+  extendedKeyUsage,
+  keyUsage,
+  subjectAltName,
+  subjectKeyIdentifier,
+} from '../x509/extensions.ts';
+import { buildName } from '../x509/name.ts';
+import { toPem } from '../x509/pem.ts';
+import { generatePrivateKey, pkcs8Of } from '../x509/private-key.ts';
+import { keyIdentifierOf } from '../x509/spki.ts';
+import type { Ca } from './ca.ts';
+import { Periodic } from './periodic.ts';
+import { openServingCa } from './serving-ca.ts';
+
+const LIFE_MS = 30 * 86_400_000;
+const BACKDATE_MS = 300_000;
+const CHECK_MS = 3_600_000;
+const MAX_COMMON_NAME = 64;
+
+export type ServingCertificate = {
+  /** PEM. */
+  readonly certificate: string;
+  /** PEM. */
+  readonly key: string;
+  /** PEM of what clients should trust. */
+  readonly anchors: string;
+  readonly notAfter: Date;
+  readonly renewAt: Date;
+};
+
+/** Makes a new key and certificate for these names. Throws `unavailable` when the serving CA's key cannot be used. */
+export async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise<ServingCertificate> {
+  const servingCa = await openServingCa(ca);
+  const issuer = parseCertificate(servingCa.certificate);
+  const key = await generatePrivateKey('ec_256');
+  const now = ca.clock.now().getTime();
+  const notAfter = new Date(Math.min(now + LIFE_MS, issuer.notAfter.getTime()));
+  // Some clients still compare the common name (G-28).
+  const commonName = names.find((name) => name.length <= MAX_COMMON_NAME);
+  const tbs = buildTbsCertificate({
+    serial: newSerial(),
+    issuer: issuer.subject.der,
+    subject: buildName(commonName === undefined ? {} : { CN: commonName }),
+    notBefore: new Date(Math.max(now - BACKDATE_MS, issuer.notBefore.getTime())),
+    notAfter,
+    spki: key.spki,
+    issuerKeyType: servingCa.signer.keyType,
+    extensions: [
+      basicConstraints({ ca: false }),
+      keyUsage('digitalSignature'),
+      extendedKeyUsage('serverAuth'),
+      subjectKeyIdentifier(keyIdentifierOf(key.spki)),
+      authorityKeyIdentifier(keyIdentifierOf(issuer.spki)),
+      subjectAltName(
+        names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
+        { critical: commonName === undefined },
+      ),
+    ],
+  });
+  const certificate = assembleCertificate(tbs, servingCa.signer.keyType, await servingCa.signer.sign(tbs));
+  ca.events.servingCertificateMade({ names, notAfter });
+  return {
+    certificate: certificatePem(certificate),
+    key: toPem('PRIVATE KEY', pkcs8Of(key)),
+    anchors: servingCa.anchors,
+    notAfter,
+    renewAt: new Date((now + notAfter.getTime()) / 2),
+  };
+}
+
+/** Hands a certificate to `use` now, and a new one whenever half of the last one's life is over, until closed. */
+export async function keepServingCertificate(
+  ca: Ca,
+  names: readonly string[],
+  use: (certificate: ServingCertificate) => Promise<void>,
+): Promise<Periodic> {
+  let current = await makeServingCertificate(ca, names);
+  await use(current);
+  return new Periodic({
+    intervalMs: CHECK_MS,
+    task: async () => {
+      if (ca.clock.now() < current.renewAt) return;
+      const next = await makeServingCertificate(ca, names);
+      await use(next);
+      current = next;
+    },
+    onError: (error) => ca.events.internalError({ where: 'serving certificate', error }),
+  });
+}

@@ -1,0 +1,119 @@
+// The program as a user runs it: a process of its own, with its output, its exit code and its HTTP doors.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { type RequestOptions, request } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from './eventually.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export type RunOptions = {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Runs as this user and group; needs root. */
+  readonly uid?: number;
+};
+
+export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+/** Runs a command to its end. */
+export async function runAcmery(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+  return started(args, options).ended;
+}
+
+export type ServingAcmery = AsyncDisposable & {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  readonly opsUrl: string;
+  /** Resolves with the state of readiness: its status and what the checks say. */
+  ready(): Promise<{ readonly status: number; readonly text: string }>;
+  untilReady(): Promise<void>;
+  /** Status, headers and body of a request to the API listener, whose certificate is verified with our anchor. */
+  api(path: string, headers?: Record<string, string>): Promise<{ status: number; retryAfter?: string; body: string }>;
+  stop(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<Ended>;
+};
+
+/** Starts `serve` on a data folder and free ports; disposing of it kills what still runs. */
+export async function serveAcmery(
+  dataDir: string,
+  args: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<ServingAcmery> {
+  const [apiPort, opsPort] = [await freePort(), await freePort()];
+  const listen = ['--api-listen', `127.0.0.1:${apiPort}`, '--ops-listen', `127.0.0.1:${opsPort}`];
+  const { child, ended } = started(['serve', '--data-dir', dataDir, ...listen, ...args], options);
+  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  const ready = async (): Promise<{ status: number; text: string }> => {
+    const reply = await fetch(`${opsUrl}/readyz?verbose`);
+    return { status: reply.status, text: await reply.text() };
+  };
+  return {
+    child,
+    ended,
+    opsUrl,
+    ready,
+    async untilReady() {
+      const isReady = async (): Promise<boolean> => (await ready().catch(() => ({ status: 0 }))).status === 200;
+      const early = ended.then(({ code, stderr }) => {
+        throw new Error(`serve ended with ${code}: ${stderr}`);
+      });
+      await Promise.race([eventually('acmery is ready', isReady, 30_000), early]);
+    },
+    async api(path, headers = {}) {
+      const ca = await readFile(join(dataDir, 'tls', 'ca.crt'));
+      return get({ host: 'localhost', port: apiPort, path, headers, ca, family: 4 });
+    },
+    stop(signal) {
+      child.kill(signal);
+      return ended;
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+function started(args: readonly string[], { env, uid }: RunOptions): { child: ChildProcess; ended: Promise<Ended> } {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [join(ROOT, 'scripts/node.cjs'), join(ROOT, 'src/main.ts'), ...args], {
+    cwd: ROOT,
+    env: { PATH, HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output.stderr += text;
+  });
+  return { child, ended: once(child, 'close').then(([code]) => ({ code, ...output })) };
+}
+
+function get(options: RequestOptions): Promise<{ status: number; retryAfter?: string; body: string }> {
+  return new Promise((resolve, reject) => {
+    request(options, (reply) => {
+      let body = '';
+      reply.setEncoding('utf8').on('data', (text: string) => {
+        body += text;
+      });
+      const retryAfter = reply.headers['retry-after'];
+      const headers = retryAfter === undefined ? {} : { retryAfter };
+      reply.on('end', () => resolve({ status: reply.statusCode ?? 0, body, ...headers }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
