@@ -48,11 +48,11 @@ export async function ensureAuditPartitions(db: Db, now: Date): Promise<readonly
   const made: string[] = [];
   for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
     const month = monthOf(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
-    if (await makePartition(db, month)) made.push(month.partition);
+    if (await makePartition(db, month, ahead === 0)) made.push(month.partition);
   }
   for (let stray = await oldestStray(db); stray !== undefined; stray = await oldestStray(db)) {
     const month = monthOf(timeOf(stray));
-    if (!(await makePartition(db, month))) break; // another process is at it
+    if (!(await makePartition(db, month, true))) break; // another process is at it
     made.push(month.partition);
   }
   return made;
@@ -74,10 +74,12 @@ export async function dropAuditPartitionsBefore(db: Db, cutoff: Date): Promise<r
 }
 
 // A table made apart and attached takes no lock that an insert into another partition waits for; `create table ...
-// partition of` would. Attaching locks the default partition, and it must hold no record of that month.
-const makePartition = (db: Db, { partition, from, until }: Month): Promise<boolean> =>
+// partition of` would. Where records of that very month may just be on their way to the default partition, they have to
+// wait at the door: one that had chosen the default would be refused by it after this.
+const makePartition = (db: Db, { partition, from, until }: Month, mayBeWritten: boolean): Promise<boolean> =>
   alone(db, async (tx) => {
     if (await exists(tx, partition)) return false;
+    if (mayBeWritten) await sql`lock table ${sql.table(PARENT)} in access exclusive mode`.execute(tx);
     const bounds = sql`for values from (${sql.lit(from)}) to (${sql.lit(until)})`;
     const [month, parent, rest] = [sql.table(partition), sql.table(PARENT), sql.table(DEFAULT)];
     await sql`create table ${month} (like ${parent} including defaults including constraints)`.execute(tx);

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Migration as KyselyMigration, Migrator } from 'kysely/migration';
 import type { Db } from './database.ts';
+import { DatabaseUnavailable } from './database-error.ts';
 import { type Migration, migrations } from './migrations/index.ts';
 
 export type SchemaStatus = {
@@ -36,7 +37,7 @@ const LOCK_RETRY_MS = 100;
 
 /**
  * Applies what is pending and returns its names. Any number of processes may call it at once. `db` is one without a
- * limit on the time of a statement. Throws SchemaTooNew.
+ * limit on the time of a statement. Throws SchemaTooNew, and DatabaseUnavailable for what may succeed later.
  */
 export async function migrate(db: Db, known: readonly Migration[] = migrations): Promise<readonly string[]> {
   if ((await acceptedStatus(db, known)).pending.length === 0) return [];
@@ -44,12 +45,12 @@ export async function migrate(db: Db, known: readonly Migration[] = migrations):
     await takeLock(connection);
     try {
       const { pending } = await acceptedStatus(connection, known);
-      const migrator = await migratorFor(connection, known);
-      for (const name of pending) await applyNext(connection, migrator, known, name);
+      for (const name of pending) await applyNext(connection, known, name);
+      await release(connection);
       return pending;
-    } finally {
-      await sql`reset lock_timeout`.execute(connection);
-      await sql`select pg_advisory_unlock(${LOCK})`.execute(connection);
+    } catch (error) {
+      await release(connection).catch(() => {}); // a dead connection has released it, and the first error says more
+      throw error;
     }
   });
 }
@@ -89,14 +90,45 @@ async function takeLock(connection: Db): Promise<void> {
   }
 }
 
-async function migratorFor(connection: Db, known: readonly Migration[]): Promise<Migrator> {
+async function release(connection: Db): Promise<void> {
+  await sql`reset lock_timeout`.execute(connection);
+  await sql`select pg_advisory_unlock(${LOCK})`.execute(connection);
+}
+
+async function applyNext(connection: Db, known: readonly Migration[], name: string): Promise<void> {
+  const disableTransactions = known.some((migration) => migration.name === name && !isTransactional(migration));
+  // A table lock that does not come soon is given up, since all who want the table queue behind it; an index built
+  // concurrently blocks nobody and may wait.
+  await sql`select set_config('lock_timeout', ${disableTransactions ? '0' : '10s'}, false)`.execute(connection);
+  const failures: unknown[] = [];
+  const migrator = await migratorFor(connection, known, (error) => failures.push(error));
+  const result = await migrator.migrateUp({ disableTransactions });
+  const [error = result.error] = failures;
+  if (error instanceof DatabaseUnavailable) throw error; // a lock that did not come, too: worth another try
+  if (error !== undefined) throw new Error(`Migration ${name} failed: ${messageOf(error)}`, { cause: error });
+}
+
+/** Kysely may report that it could not roll back on a dead connection, and not why it had to; `onFailure` hears that. */
+async function migratorFor(
+  connection: Db,
+  known: readonly Migration[],
+  onFailure: (error: unknown) => void,
+): Promise<Migrator> {
   // Kysely looks for its table in all schemas; two installations may share a database by search_path.
   const { rows } = await sql<{ schema: string }>`select current_schema() as schema`.execute(connection);
+  const steps = known.map((migration): [string, KyselyMigration] => [
+    migration.name,
+    {
+      up: (db) =>
+        apply(db, migration).catch((error: unknown) => {
+          onFailure(error);
+          throw error;
+        }),
+    },
+  ]);
   return new Migrator({
     db: connection,
-    provider: {
-      getMigrations: async () => Object.fromEntries(known.map((migration) => [migration.name, up(migration)])),
-    },
+    provider: { getMigrations: async () => Object.fromEntries(steps) },
     migrationTableName: TABLE,
     migrationLockTableName: `${TABLE}_lock`,
     ...(rows[0] && { migrationTableSchema: rows[0].schema }),
@@ -104,11 +136,9 @@ async function migratorFor(connection: Db, known: readonly Migration[]): Promise
   });
 }
 
-const up = (migration: Migration): KyselyMigration => ({
-  up: async (db) => {
-    for (const statement of statementsOf(migration)) await sql.raw(statement).execute(db);
-  },
-});
+async function apply(db: Db, migration: Migration): Promise<void> {
+  for (const statement of statementsOf(migration)) await sql.raw(statement).execute(db);
+}
 
 /** A whole file is one call; without a transaction its statements (each ends a line with `;`) have to go one by one. */
 const statementsOf = (migration: Migration): readonly string[] =>
@@ -116,14 +146,5 @@ const statementsOf = (migration: Migration): readonly string[] =>
 
 /** `create index concurrently` refuses a transaction; such a file must be repeatable, as a crash may leave half of it. */
 const isTransactional = (migration: Migration): boolean => !migration.sql.startsWith('-- no transaction\n');
-
-async function applyNext(connection: Db, migrator: Migrator, known: readonly Migration[], name: string): Promise<void> {
-  const disableTransactions = known.some((migration) => migration.name === name && !isTransactional(migration));
-  // A table lock that does not come soon is given up, since all who want the table queue behind it; an index built
-  // concurrently blocks nobody and may wait.
-  await sql`select set_config('lock_timeout', ${disableTransactions ? '0' : '10s'}, false)`.execute(connection);
-  const { error } = await migrator.migrateUp({ disableTransactions });
-  if (error !== undefined) throw new Error(`Migration ${name} failed: ${messageOf(error)}`, { cause: error });
-}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

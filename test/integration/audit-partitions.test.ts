@@ -5,6 +5,7 @@ import { newUuid } from '../../src/core/ids.ts';
 import { appendAudit, dropAuditPartitionsBefore, ensureAuditPartitions } from '../../src/store/audit.ts';
 import type { Db } from '../../src/store/database.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 
 let database: TestDatabase;
 let db: Db;
@@ -16,9 +17,9 @@ afterEach(() => database[Symbol.asyncDispose]());
 
 const may = new Date('2026-05-17T12:00:00.000Z');
 
-async function append(at: Date): Promise<string> {
+async function append(at: Date, on: Db = db): Promise<string> {
   const id = newUuid(at);
-  await appendAudit(db, {
+  await appendAudit(on, {
     id,
     actorKind: 'command',
     actor: 'migrate',
@@ -97,15 +98,23 @@ test('processes that make partitions at once make each once, while records go on
   expect(Object.keys(await places()).sort()).toEqual(written.sort());
 });
 
-test('a reader of old records keeps nobody from writing while a partition is made', async () => {
+test('a partition that has to wait for a reader keeps nobody from writing', async () => {
   await ensureAuditPartitions(db, may);
   const reader = await db.startTransaction().execute();
   await sql`select count(*) from audit`.execute(reader);
-  const making = ensureAuditPartitions(db, new Date('2026-09-01T00:00:00.000Z')).catch((error: unknown) => error);
-  const id = await append(may);
-  expect((await places())[id]).toBe('audit_2026_05');
+  const made = ensureAuditPartitions(db, new Date('2026-06-01T00:00:00.000Z'));
+  await eventually('the maker of the partition waits', async () => {
+    const { rows } = await sql`select from pg_locks where relation::regclass::text ~ '^audit' and not granted`.execute(
+      db,
+    );
+    return rows.length > 0;
+  });
+  await db.transaction().execute(async (tx) => {
+    await sql`set local lock_timeout = '200ms'`.execute(tx);
+    await append(may, tx);
+  });
   await reader.rollback().execute();
-  await making;
+  expect(await made).toEqual(['audit_2026_08']);
 });
 
 test('only months that have wholly passed are dropped', async () => {

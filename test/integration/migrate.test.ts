@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/database.ts';
+import { DatabaseUnavailable } from '../../src/store/database-error.ts';
 import { migrate, SchemaTooNew, schemaStatus } from '../../src/store/migrate.ts';
 import { migrations } from '../../src/store/migrations/index.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -114,6 +115,16 @@ test('an index is built concurrently while three more processes wait for their t
     select indisvalid from pg_index where indexrelid = 'wide_id_idx'::regclass`.execute(database?.db ?? shared.db.db);
   expect(index.rows).toEqual([{ indisvalid: true }]);
   await Promise.all(processes.map((each) => each.close()));
+});
+
+test('a migration whose connection dies is no failure of the migration, and leaves no lock behind', async () => {
+  await using database = await (await emptySchema())();
+  const dying = {
+    name: '0001-dying',
+    sql: 'create table half (id integer); select pg_terminate_backend(pg_backend_pid());',
+  };
+  await expect(migrate(database.db, [dying])).rejects.toBeInstanceOf(DatabaseUnavailable);
+  expect(await migrate(database.db, [{ ...dying, sql: 'create table half (id integer)' }])).toEqual(['0001-dying']);
 });
 
 test('one connection is enough, and it comes back with its own lock limit', async () => {

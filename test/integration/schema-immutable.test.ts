@@ -18,7 +18,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 const fixed = columnsOf(tablesSource()).filter((column) => column.fixed);
 
-test.each(fixed)('$table.$column is never updated', async ({ table, column }) => {
+test.each(fixed)('$column of $table is never updated', async ({ table, column }) => {
   const update = sql`update ${sql.table(table)} set ${sql.ref(column)} = ${sql.ref(column)}`.execute(db);
   // The message names a partition of audit by its own name.
   await expect(update).rejects.toMatchObject({

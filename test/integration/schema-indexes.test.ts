@@ -197,6 +197,24 @@ test('the users of a CA are found without a scan', async () => {
   expect((await plan(inUse)).nodes).not.toContain('Seq Scan');
 });
 
+test.each([
+  ['authorizations', sql`state = 'valid', validated_at = ${now}`],
+  ['acme_keys', sql`used_on = '2026-05-18'`],
+  ['crls', sql`dirty_since = ${now}, lease_until = ${now}`],
+  ['challenges', sql`lease_until = ${now}, attempts = attempts + 1`],
+  ['rate_limits', sql`full_at = full_at + interval '1 s'`],
+])('what changes often in %s changes no index', async (table, changes) => {
+  const tx = await database.db.db.startTransaction().execute();
+  await sql`update ${sql.table(table)} set ${changes} where ctid = (select max(ctid) from ${sql.table(table)})`.execute(
+    tx,
+  );
+  const { rows: counted } = await sql`
+    select pg_stat_get_xact_tuples_updated(${table}::regclass) as updated,
+           pg_stat_get_xact_tuples_hot_updated(${table}::regclass) as hot`.execute(tx);
+  await tx.rollback().execute();
+  expect(counted).toEqual([{ updated: 1, hot: 1 }]);
+});
+
 type Node = {
   readonly 'Node Type': string;
   readonly 'Index Name'?: string;
