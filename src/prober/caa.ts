@@ -1,14 +1,15 @@
-// Finds the CAA record set that governs a name: RFC 8659 section 3, the climb from the name to its top-level domain.
-import type { CaaRecord, DnsAnswer, DnsFailure, DnsResolver } from './resolver.ts';
+// Finds the CAA records that govern a name: RFC 8659 section 3, the climb from the name to its top-level domain.
+import type { CaaRecord, DnsAnswer, DnsResolver } from './resolver.ts';
 
-export type CaaLookup =
-  /** `name` is where the governing set stands: the name asked for or one of its parents. */
-  | { readonly outcome: 'found'; readonly name: string; readonly records: readonly CaaRecord[] }
-  | { readonly outcome: 'none' }
-  /** Nobody knows whether a set exists: never a permission. */
-  | DnsFailure;
+/** One level of the climb: the records that stand at the name (none is an answer too), or why nobody knows. */
+type CaaAnswer =
+  | { readonly name: string; readonly records: readonly CaaRecord[] }
+  | { readonly name: string; readonly failure: string };
 
-/** Looks up a DNS name (never an address), with or without `*.`. Rejects only with the signal's reason. */
+/** From the name upwards; ends at the first level that has records or failed, else at the top-level domain. */
+type CaaLookup = readonly CaaAnswer[];
+
+/** For a DNS name (never an address), with or without `*.`. Rejects only with the signal's reason. */
 export type CaaResolver = (name: string, signal: AbortSignal) => Promise<CaaLookup>;
 
 const MAX_LEVELS = 16;
@@ -17,28 +18,33 @@ const LEVELS_AT_ONCE = 4;
 export function createCaaResolver(resolver: DnsResolver): CaaResolver {
   return async (name, signal) => {
     const levels = levelsOf(name);
-    if (levels.length > MAX_LEVELS) return tooDeep(name, levels.length);
+    const [nearest = name] = levels;
+    if (levels.length > MAX_LEVELS)
+      return [{ name: nearest, failure: `it has ${levels.length} labels, and at most ${MAX_LEVELS} are looked up` }];
 
-    // Once the answer is known, look-ups further up are of no interest.
+    // Once the governing level is known, look-ups further up are of no interest.
     const known = new AbortController();
     const climb = AbortSignal.any([signal, known.signal]);
-    const asked: Promise<DnsAnswer<CaaRecord>>[] = [];
+    const asked: Promise<CaaAnswer>[] = [];
     const ask = (level: string): void => {
-      const answer = resolver.caa(level, climb);
+      const answer = resolver.caa(level, climb).then(caaAnswer);
       answer.catch(() => undefined); // the loop below awaits it, or has ended and does not care
       asked.push(answer);
     };
 
     try {
+      const lookup: CaaAnswer[] = [];
       for (const level of levels.slice(0, LEVELS_AT_ONCE)) ask(level);
       for (let index = 0; index < levels.length; index++) {
         const answer = await asked[index];
-        // CAA-10: a failure below the first set decides; whether a nearer set exists is unknown.
-        if (answer !== undefined && answer.outcome !== 'none') return answer;
+        if (answer === undefined) break;
+        lookup.push(answer);
+        // CAA-10: above a failure nothing counts, because the nearest records may be the ones that did not come.
+        if ('failure' in answer || answer.records.length > 0) break;
         const next = levels[index + LEVELS_AT_ONCE];
         if (next !== undefined) ask(next);
       }
-      return { outcome: 'none' };
+      return lookup;
     } finally {
       known.abort();
     }
@@ -47,13 +53,18 @@ export function createCaaResolver(resolver: DnsResolver): CaaResolver {
 
 /** `*.a.corp.example` -> a.corp.example, corp.example, example. */
 function levelsOf(name: string): string[] {
-  const labels = name.replace(/^\*\./, '').replace(/\.$/, '').split('.');
+  const labels = name.replace(/^\*\./, '').split('.');
   return labels.map((_, index) => labels.slice(index).join('.'));
 }
 
-const tooDeep = (name: string, labels: number): DnsFailure => ({
-  outcome: 'failed',
-  name,
-  answer: 'nothing, because the name is too deep',
-  detail: `CAA records are looked up for names of at most ${MAX_LEVELS} labels; ${name} has ${labels}.`,
-});
+function caaAnswer(answer: DnsAnswer<CaaRecord>): CaaAnswer {
+  const { name } = answer;
+  switch (answer.outcome) {
+    case 'found':
+      return { name, records: answer.records };
+    case 'none':
+      return { name, records: [] };
+    case 'failed':
+      return { name, failure: answer.answer };
+  }
+}

@@ -1,4 +1,4 @@
-// DNS look-ups whose outcome is data: records, a proven nothing, or a failure that names the query and the answer.
+// DNS look-ups whose outcome is data: records, nothing there, or a failure that says which name got which answer.
 import { Resolver } from 'node:dns/promises';
 
 /** One CAA record: the flags byte as it came (128: critical), the tag in the spelling of the zone. */
@@ -9,14 +9,8 @@ export type DnsAnswer<Row> =
   | { readonly outcome: 'none'; readonly name: string; readonly answer: 'NXDOMAIN' | 'NODATA' }
   | DnsFailure;
 
-/** No statement about the records: `answer` is the response code or what happened instead of one. */
-export type DnsFailure = {
-  readonly outcome: 'failed';
-  readonly name: string;
-  readonly answer: string;
-  /** A sentence for the user: which query, which answer. */
-  readonly detail: string;
-};
+/** No statement about the records: `answer` is the response code, or what happened instead of one. */
+type DnsFailure = { readonly outcome: 'failed'; readonly name: string; readonly answer: string };
 
 export type ResolverOptions = {
   /** `address:port`; the system's resolvers when absent. */
@@ -36,7 +30,7 @@ const answers: Readonly<Record<string, string>> = {
   ENOTIMP: 'NOTIMP',
   EREFUSED: 'REFUSED',
   EBADRESP: 'a malformed answer',
-  EBADNAME: 'nothing, because the name is not a DNS name',
+  EBADNAME: 'no answer, because this is not a DNS name',
   ECONNREFUSED: 'no answer, connection refused',
   ETIMEOUT: 'no answer in time',
 };
@@ -55,12 +49,11 @@ export function createResolver({ servers, timeoutMs = 3_000, tries = 2 }: Resolv
   return {
     // A Resolver for each look-up, because cancel() ends all look-ups of one, and the system's list may have changed.
     caa: (name, signal) =>
-      lookUp('CAA', name, open(), signal, async (resolver) => (await resolver.resolveCaa(name)).map(toCaaRecord)),
+      lookUp(name, open(), signal, async (resolver) => (await resolver.resolveCaa(name)).map(toCaaRecord)),
   };
 }
 
 async function lookUp<Row>(
-  type: string,
   name: string,
   resolver: Resolver,
   signal: AbortSignal,
@@ -78,8 +71,7 @@ async function lookUp<Row>(
     const code = codeOf(error);
     if (code === 'ENOTFOUND') return { outcome: 'none', name, answer: 'NXDOMAIN' };
     if (code === 'ENODATA') return { outcome: 'none', name, answer: 'NODATA' };
-    const answer = answers[code] ?? code;
-    return { outcome: 'failed', name, answer, detail: `The ${type} query for ${name} got ${answer}.` };
+    return { outcome: 'failed', name, answer: answers[code] ?? code };
   } finally {
     signal.removeEventListener('abort', cancel);
   }
