@@ -1,0 +1,103 @@
+// Request bodies: their shape, the member that wraps the resource, and how each is read.
+
+import { CaError } from '../core/errors.ts';
+import type { HttpRequest } from '../http/route.ts';
+import {
+  type CreateInput,
+  createShape,
+  type Fields,
+  inputReader,
+  type UpdateInput,
+  updateShape,
+} from '../resources/field.ts';
+import { closedOf, type Static, type TSchema, Type } from '../schema/define.ts';
+import { readJson } from '../schema/json.ts';
+import { type Checked, checked } from '../schema/validator.ts';
+import { ApiRefusal, detailOf } from './problems.ts';
+
+export type Body<T = unknown> = {
+  readonly schema: TSchema;
+  /** The member that holds the resource: refusals of the core name fields inside it. */
+  readonly wrapper?: string;
+  /** What an absent body stands for. Without it one has to be sent. */
+  readonly whenAbsent?: unknown;
+  read(json: unknown): Checked<T>;
+};
+
+/** `{directory: {...}}` on create: read-only fields are ignored, defaults filled in. The handler gets what is inside. */
+export const createBody = <T extends Fields>(wrapper: string, title: string, fields: T): Body<CreateInput<T>> => ({
+  schema: wrapped(wrapper, `${title}Create`, createShape(fields)),
+  wrapper,
+  read: inputReader(wrapper, fields).create,
+});
+
+/** As createBody, for an update: the handler gets only what was sent. */
+export const updateBody = <T extends Fields>(wrapper: string, title: string, fields: T): Body<UpdateInput<T>> => ({
+  schema: wrapped(wrapper, `${title}Update`, updateShape(fields)),
+  wrapper,
+  read: inputReader(wrapper, fields).update,
+});
+
+/** Any other shape inside a wrapper. */
+export function wrappedBody<S extends TSchema>(wrapper: string, title: string, shape: S): Body<Static<S>> {
+  const schema = closedOf<Readonly<Record<string, Static<S>>>>({ [wrapper]: shape }, [wrapper]);
+  return {
+    schema: Type.Unsafe({ ...schema, title }),
+    wrapper,
+    read: (json) => {
+      const result = checked(schema, json);
+      return result.ok ? { ok: true, value: result.value[wrapper] as Static<S> } : result;
+    },
+  };
+}
+
+/** A body that wraps nothing. */
+export const plainBody = <S extends TSchema>(title: string, shape: S): Body<Static<S>> => ({
+  schema: Type.Unsafe({ ...shape, title }),
+  read: (json) => checked(shape, json),
+});
+
+/** A body that may be left out, which means the same as an empty resource. */
+export const optional = <T>(body: Body<T>): Body<T> => ({
+  ...body,
+  whenAbsent: body.wrapper === undefined ? {} : { [body.wrapper]: {} },
+});
+
+/** What the handler gets. Throws for another media type, what is not strict JSON, and all problems of its fields. */
+export function readBody<T>(body: Body<T>, request: HttpRequest): T {
+  const result = body.read(jsonOf(body, request));
+  if (result.ok) return result.value;
+  throw new CaError('invalid', detailOf(result.problems), { problems: result.problems });
+}
+
+function jsonOf({ whenAbsent, wrapper }: Body, { body, headers }: HttpRequest): unknown {
+  if (body.length === 0 && whenAbsent !== undefined) return structuredClone(whenAbsent);
+  if (body.length === 0) {
+    const example = wrapper === undefined ? '{...}' : `{"${wrapper}": {...}}`;
+    throw new ApiRefusal('malformed_json', `A JSON body is expected, such as ${example}, and none came.`);
+  }
+  requireJson(headers['content-type'], headers['content-encoding']);
+  const reading = readJson(body);
+  if (reading.ok) return reading.value;
+  const { problem } = reading;
+  throw new ApiRefusal('malformed_json', detailOf([problem]), { problems: problem.field === '' ? [] : [problem] });
+}
+
+const JSON_TYPE = /^application\/json[\t ]*(;|$)/i;
+
+function requireJson(type: string | undefined, encoding: string | undefined): void {
+  if (type === undefined || !JSON_TYPE.test(type.trim())) {
+    const came = type === undefined ? 'no Content-Type came' : 'another one came';
+    throw new ApiRefusal('unsupported_media_type', `Content-Type: application/json is expected, and ${came}.`, {
+      headers: { Accept: 'application/json' },
+    });
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ApiRefusal('unsupported_media_type', 'The body must be sent without Content-Encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    });
+}
+
+function wrapped(wrapper: string, title: string, shape: TSchema): TSchema {
+  return Type.Unsafe({ ...closedOf({ [wrapper]: shape }, [wrapper]), title });
+}

@@ -1,0 +1,27 @@
+// The style of the documentation page; it stands in the page itself and is named by its hash in the policy.
+
+export const style = `
+:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --line: #d0d7de; --back: #fff; --code: #f3f5f7; --mark: #0a5bd3; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e6edf3; --soft: #9aa4af; --line: #333b45; --back: #0f1318; --code: #1a2028; --mark: #79b0ff; }
+}
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1rem; max-width: 60rem; font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
+h1 { margin-bottom: 0; }
+h2 { margin: 2.5rem 0 .5rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }
+h4 { margin: 1rem 0 .25rem; }
+a { color: var(--mark); }
+nav ul { padding: 0; columns: 14rem; list-style: none; }
+code, pre { font: .875rem/1.5 ui-monospace, monospace; background: var(--code); border-radius: 4px; }
+code { padding: .1rem .3rem; overflow-wrap: anywhere; }
+pre { padding: .75rem; overflow-x: auto; }
+details { margin: .5rem 0; border: 1px solid var(--line); border-radius: 6px; }
+details > div { padding: 0 .75rem .75rem; }
+summary { padding: .6rem .75rem; cursor: pointer; overflow-wrap: anywhere; }
+summary b { display: inline-block; min-width: 4.5rem; }
+.soft { color: var(--soft); }
+.scroll { overflow-x: auto; }
+table { width: 100%; border-collapse: collapse; }
+th, td { padding: .35rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
+td:last-child { min-width: 12rem; }
+`;

@@ -1,0 +1,132 @@
+// Errors of /v1 as problem documents (RFC 9457): one row per kind, and the one place that renders them.
+import { randomInt } from 'node:crypto';
+import type { ErrorKind } from '../core/errors.ts';
+import { refusalOf } from '../core/refusals.ts';
+import type { Refusal, RefusalKind } from '../http/refusals.ts';
+import type { HttpHeaders, HttpReply } from '../http/route.ts';
+import type { FieldProblem } from '../schema/validator.ts';
+
+type Row = { readonly status: number; readonly title: string };
+
+/** The kind is the `code` that callers may rely on. */
+export const coreProblems: Readonly<Record<ErrorKind, Row>> = {
+  not_found: { status: 404, title: 'Not found' },
+  unknown_cursor: { status: 400, title: 'Unknown cursor' },
+  invalid: { status: 422, title: 'Invalid field' },
+  unknown_reference: { status: 422, title: 'Unknown reference' },
+  immutable: { status: 422, title: 'Field never changes' },
+  conflict: { status: 422, title: 'Changed by somebody else' },
+  managed_by_kubernetes: { status: 422, title: 'Managed by Kubernetes' },
+  in_use: { status: 422, title: 'In use' },
+  slug_taken: { status: 422, title: 'Slug taken' },
+  key_id_taken: { status: 422, title: 'Key id taken' },
+  token_used: { status: 422, title: 'EAB token used' },
+  key_reused: { status: 422, title: 'Key reused' },
+  key_invalidated: { status: 422, title: 'Key invalidated' },
+  key_not_valid: { status: 422, title: 'Account key not valid' },
+  duplicate_certificate: { status: 422, title: 'Duplicate certificate' },
+  cannot_sign: { status: 422, title: 'CA cert cannot sign' },
+  not_revocable: { status: 422, title: 'CA cert not revocable' },
+  already_revoked: { status: 422, title: 'Revoked already' },
+  expired: { status: 422, title: 'Expired' },
+  order_not_open: { status: 422, title: 'Order not open' },
+  unavailable: { status: 503, title: 'Unavailable' },
+};
+
+/** What this door refuses before the core is asked. */
+export const doorProblems = {
+  invalid_query: { status: 400, title: 'Invalid query' },
+  malformed_json: { status: 400, title: 'Malformed JSON' },
+  missing_credential: { status: 401, title: 'Missing credential' },
+  invalid_credential: { status: 401, title: 'Invalid credential' },
+  permission_denied: { status: 403, title: 'Permission denied' },
+  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
+} as const satisfies Readonly<Record<string, Row>>;
+
+/** Titles of what the HTTP base refuses; it brings status and headers. */
+export const baseTitles: Readonly<Record<RefusalKind, string>> = {
+  malformed_request: 'Malformed request',
+  malformed_path: 'Malformed path',
+  incomplete_body: 'Incomplete body',
+  ambiguous_client: 'Ambiguous client address',
+  tls_expected: 'HTTPS expected',
+  not_found: 'Not found',
+  method_not_allowed: 'Method not allowed',
+  request_timeout: 'Request timeout',
+  body_too_large: 'Body too large',
+  headers_too_large: 'Headers too large',
+  internal: 'Internal error',
+  overloaded: 'Overloaded',
+  deadline_passed: 'Deadline passed',
+};
+
+type DoorProblem = keyof typeof doorProblems;
+
+type RefusalOptions = { readonly problems?: readonly FieldProblem[]; readonly headers?: HttpHeaders };
+
+/** A refusal of this door itself. */
+export class ApiRefusal extends Error {
+  readonly kind: DoorProblem;
+  readonly problems: readonly FieldProblem[];
+  readonly headers: HttpHeaders;
+
+  constructor(kind: DoorProblem, detail: string, { problems = [], headers = {} }: RefusalOptions = {}) {
+    super(detail);
+    this.name = 'ApiRefusal';
+    this.kind = kind;
+    this.problems = problems;
+    this.headers = headers;
+  }
+}
+
+/** Undefined for what nobody expected. Fields of the core stand inside `wrapper` in the caller's body. */
+export function replyToError(error: unknown, requestId: string, wrapper?: string): HttpReply | undefined {
+  if (error instanceof ApiRefusal) {
+    const { kind, message, problems, headers } = error;
+    return problemReply({ code: kind, ...doorProblems[kind], detail: message, requestId, problems, headers });
+  }
+  const refused = refusalOf(error);
+  if (refused === undefined) return undefined;
+  const { kind, message } = refused;
+  const problems = refused.problems.map((problem) => ({ ...problem, field: inside(wrapper, problem.field) }));
+  const headers = coreProblems[kind].status === 503 ? retrySoon() : {};
+  return problemReply({ code: kind, ...coreProblems[kind], detail: message, requestId, problems, headers });
+}
+
+export const replyToRefusal = ({ kind, status, detail, headers }: Refusal, requestId: string | undefined): HttpReply =>
+  problemReply({ code: kind, status, title: baseTitles[kind], detail, requestId, problems: [], headers });
+
+/** The first few problems as one sentence. */
+export function detailOf(problems: readonly FieldProblem[]): string {
+  const shown = problems.slice(0, 3).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`));
+  const rest = problems.length - shown.length;
+  const text = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
+  return text.endsWith('?') ? text : `${text}.`;
+}
+
+type Problem = Row & {
+  readonly code: string;
+  readonly detail: string;
+  readonly requestId: string | undefined;
+  readonly problems: readonly FieldProblem[];
+  readonly headers: HttpHeaders;
+};
+
+const problemReply = ({ code, status, title, detail, requestId, problems, headers }: Problem): HttpReply => ({
+  status,
+  headers: { 'Content-Type': 'application/problem+json', 'Content-Language': 'en', ...headers },
+  body: JSON.stringify({
+    type: `/v1/docs#${code}`,
+    title,
+    status,
+    detail,
+    code,
+    request_id: requestId ?? null,
+    errors: problems,
+  }),
+});
+
+const inside = (wrapper: string | undefined, field: string) => (wrapper === undefined ? field : `${wrapper}.${field}`);
+
+// Spread over some seconds, or all that were refused come back at once.
+const retrySoon = (): HttpHeaders => ({ 'Retry-After': String(randomInt(1, 6)) });

@@ -1,0 +1,11 @@
+// The context that every core function takes first: what the CA works with.
+import type { Database } from '../store/database.ts';
+import type { Events } from '../telemetry/events.ts';
+import type { Clock, KeyStore } from './ports.ts';
+
+export type Ca = {
+  readonly database: Database;
+  readonly keys: KeyStore;
+  readonly clock: Clock;
+  readonly events: Events;
+};

@@ -1,0 +1,34 @@
+// A CA of its own for a test: real database, real key files, a clock that the test moves, log lines kept for reading.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Ca } from '../../src/core/ca.ts';
+import { openFileKeyStore } from '../../src/keys/file-key-store.ts';
+import { createEvents } from '../../src/telemetry/events.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { capturedLog } from '../unit/telemetry/captured-log.ts';
+import { type TestClock, testClock } from './clock.ts';
+import { testDatabase } from './database.ts';
+
+export type TestCa = AsyncDisposable & {
+  readonly ca: Ca & { readonly clock: TestClock };
+  readonly databaseUrl: string;
+  /** Every line that was logged, as JSON. */
+  readonly logLines: readonly string[];
+};
+
+export async function testCa(): Promise<TestCa> {
+  await using opened = new AsyncDisposableStack();
+  const database = opened.use(await testDatabase());
+  const folder = await mkdtemp(join(tmpdir(), 'acmery-keys-'));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const { log, lines: logLines } = capturedLog();
+  const ca = {
+    database: database.db,
+    keys: await openFileKeyStore(join(folder, 'keys')),
+    clock: testClock(),
+    events: createEvents(log, createMetrics()),
+  };
+  const running = opened.move();
+  return { ca, databaseUrl: database.url, logLines, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
