@@ -6,7 +6,7 @@ import { parseCertificate } from '../x509/certificate.ts';
 import { type PrivateKey, readPkcs8 } from '../x509/private-key.ts';
 import { signerOf } from '../x509/signer.ts';
 import { X509Error } from '../x509/x509-error.ts';
-import { formatKeyFile, formatSealingKey, isForKey, parseKeyFile, parseSealingKey } from './key-file.ts';
+import { formatKeyFile, formatSealingKey, parseKeyFile, parseSealingKey } from './key-file.ts';
 import {
   createPrivateFile,
   listPrivateFiles,
@@ -79,7 +79,7 @@ export async function openFileKeyStore(folder: string): Promise<KeyStore> {
 /** Refuses what would be a damaged file later. */
 async function checkMaterial({ pkcs8, certificate }: KeyMaterial): Promise<void> {
   const { spki } = await readPkcs8(pkcs8);
-  if (certificate === undefined || isForKey(parseCertificate(certificate).spki, spki)) return;
+  if (certificate === undefined || isFor(certificate, spki)) return;
   throw new X509Error('malformed', 'The certificate to be stored is not for the key to be stored.');
 }
 
@@ -91,8 +91,7 @@ async function openKey(folder: string, ref: string): Promise<Opened | undefined>
     if (file === undefined) throw damaged(folder, ref);
     const key = await readPkcs8(file.pkcs8);
     const { certificate, origin } = file;
-    if (certificate !== undefined && !isForKey(parseCertificate(certificate).spki, key.spki))
-      throw damaged(folder, ref);
+    if (certificate !== undefined && !isFor(certificate, key.spki)) throw damaged(folder, ref);
     return { stored: { ref, spki: key.spki, certificate, origin }, key };
   } catch (error) {
     // Syntax errors of JSON and refusals of PEM and DER mean the same to the one who must restore the file.
@@ -117,6 +116,8 @@ async function ensureSealingKey(folder: string, name: string): Promise<void> {
   if ((await readPrivateFile(folder, name)) !== undefined) return;
   await createPrivateFile(folder, name, formatSealingKey(randomBytes(32)));
 }
+
+const isFor = (certificate: Buffer, spki: Buffer): boolean => parseCertificate(certificate).spki.equals(spki);
 
 const isSameObject = (one: KeyOrigin | undefined, other: KeyOrigin): boolean =>
   one?.namespace === other.namespace && one.name === other.name;

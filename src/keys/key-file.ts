@@ -1,6 +1,5 @@
 // The text of one key file: what it is, whom it was made for, the private key, and the certificate where there is one.
 // `openssl` reads such a file as it is: text before a PEM block is ignored.
-import { createPublicKey } from 'node:crypto';
 import type { KeyMaterial, KeyOrigin } from '../core/ports.ts';
 import { readPemBlocks, toPem } from '../x509/pem.ts';
 
@@ -42,12 +41,6 @@ export function parseSealingKey(text: string): Buffer | undefined {
   const [key, ...others] = readPemBlocks(text, 'the key file');
   const isSealingKey = key?.label === SEALING_LABEL && key.der.length === SEALING_KEY_BYTES && others.length === 0;
   return isSealingKey ? key.der : undefined;
-}
-
-/** Whether the certificate is for the public key. */
-export function isForKey(certificateSpki: Buffer, spki: Buffer): boolean {
-  const keyOf = (der: Buffer) => createPublicKey({ key: der, format: 'der', type: 'spki' });
-  return certificateSpki.equals(spki) || keyOf(certificateSpki).equals(keyOf(spki));
 }
 
 /** One line of JSON in which nothing looks like a PEM marker. */

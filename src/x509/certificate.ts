@@ -105,7 +105,7 @@ export function parseCertificate(der: Buffer, what = 'the certificate'): Certifi
   return { ...signed, der, version, serial, issuer, subject, notBefore, notAfter, spki, keyType, extensions };
 }
 
-/** Whether the issuer's key made the signature; throws `unsupported_algorithm`. Names and dates are not looked at. */
+/** Whether the issuer's key made the signature; throws X509Error where key or algorithm is not accepted. Names and dates are not looked at. */
 export const isSignedBy = (signed: Signed, issuerSpki: Buffer): Promise<boolean> =>
   verifySignature(issuerSpki, signed.signatureAlgorithm, signed.tbs, signed.signature);
 

@@ -19,7 +19,7 @@ import { type Extensions, noExtensions, parseExtensions } from './extension-read
 import { type Extension, encodeExtensions } from './extensions.ts';
 import type { SubjectName } from './general-name.ts';
 import { formatAddress, parseAddress } from './ip-address.ts';
-import { checkPublicKey } from './key-policy.ts';
+import { type CheckedPublicKey, checkPublicKey } from './key-policy.ts';
 import { type DistinguishedName, parseName } from './name.ts';
 import { oids } from './oids.ts';
 import { readOnlyPem, toPem } from './pem.ts';
@@ -79,9 +79,9 @@ export function parseCsr(der: Buffer): Csr {
 }
 
 /** The key policy and the proof that the requester has the key. Throws `weak_key`, `malformed` or `bad_signature`. */
-export async function verifyCsr({ spki, signatureAlgorithm, tbs, signature }: Csr): Promise<void> {
-  const { key } = checkPublicKey(spki, 'the public key of the CSR');
-  if (await verifySignature(key, signatureAlgorithm, tbs, signature)) return;
+export async function verifyCsr({ spki, signatureAlgorithm, tbs, signature }: Csr): Promise<CheckedPublicKey> {
+  const checked = checkPublicKey(spki, 'the public key of the CSR');
+  if (await verifySignature(checked.key, signatureAlgorithm, tbs, signature)) return checked;
   throw new X509Error('bad_signature', 'the CSR is not signed by the key that it holds. Make a new CSR with that key.');
 }
 

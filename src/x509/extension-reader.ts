@@ -17,19 +17,19 @@ import {
   readSmallInteger,
   tags,
 } from './der.ts';
-import { type Extension, type KeyUsage, keyUsages, STATUS_REQUEST } from './extensions.ts';
+import { type Extension, extendedKeyUsages, type KeyUsage, keyUsages, STATUS_REQUEST } from './extensions.ts';
 import { type GeneralName, readGeneralName, readGeneralNames, readSubjectAltNames } from './general-name.ts';
 import { type ReadNameConstraints, readNameConstraints } from './name-constraints.ts';
 import { oids } from './oids.ts';
 import { X509Error } from './x509-error.ts';
 
-export type BasicConstraints = { readonly ca: boolean; readonly pathLength: number | undefined };
+type BasicConstraints = { readonly ca: boolean; readonly pathLength: number | undefined };
 
 /** The extensions that mean something here; undefined where one is absent. */
-export type KnownExtensions = {
+type KnownExtensions = {
   readonly basicConstraints?: BasicConstraints;
   readonly keyUsage?: readonly KeyUsage[];
-  /** Object identifiers, those of `extendedKeyUsages` among them. */
+  /** Names of `extendedKeyUsages`, object identifiers where there is none. */
   readonly extendedKeyUsage?: readonly string[];
   readonly subjectKeyIdentifier?: Buffer;
   /** Absent too where the issuer is named by its name and serial instead. */
@@ -130,7 +130,7 @@ function readKeyUsage(node: DerNode, what: string): KnownExtensions {
 function readExtendedKeyUsage(node: DerNode, what: string): KnownExtensions {
   const usages = childrenOf(node, tags.sequence, what).map((child) => readOid(child, what));
   if (usages.length === 0) throw malformed(what, 'names no usage');
-  return { extendedKeyUsage: usages };
+  return { extendedKeyUsage: usages.map(usageName) };
 }
 
 function readAuthorityKeyIdentifier(node: DerNode, what: string): KnownExtensions {
@@ -185,6 +185,9 @@ function readCrlNumber(node: DerNode, what: string): KnownExtensions {
   if (number < 0n || bytesOf(node).length > 2 + 20) throw malformed(what, 'is not a number of at most 20 octets');
   return { crlNumber: number };
 }
+
+const usageName = (identifier: string): string =>
+  Object.entries(extendedKeyUsages).find(([, known]) => known === identifier)?.[0] ?? identifier;
 
 const urisOf = (names: readonly GeneralName[]): readonly string[] =>
   names.flatMap(({ type, value }) => (type === 'uri' ? [value] : []));

@@ -1,8 +1,8 @@
 // Which public keys may get a certificate or an account, and which are known to be weak.
-import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { LeafKeyType } from './algorithms.ts';
 import { rsaWeakness } from './rsa-weakness.ts';
-import { parseSpki } from './spki.ts';
+import { importPublicKey, parseSpki } from './spki.ts';
 import { X509Error } from './x509-error.ts';
 
 export type CheckedPublicKey = {
@@ -18,13 +18,4 @@ export function checkPublicKey(spki: Buffer, what: string): CheckedPublicKey {
   const weakness = rsa === undefined ? undefined : rsaWeakness(rsa.modulus);
   if (weakness !== undefined) throw new X509Error('weak_key', `${what} is weak: ${weakness}. Make a new key.`);
   return { keyType, spki, key: importPublicKey(spki, what) };
-}
-
-/** OpenSSL refuses points that are not on their curve; the curves in use have no other subgroups. */
-function importPublicKey(spki: Buffer, what: string): KeyObject {
-  try {
-    return createPublicKey({ key: spki, format: 'der', type: 'spki' });
-  } catch {
-    throw new X509Error('malformed', `${what} is not a valid public key: its numbers do not fit its type.`);
-  }
 }

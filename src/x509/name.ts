@@ -5,7 +5,7 @@ import { oids } from './oids.ts';
 import { readText } from './text.ts';
 import { X509Error } from './x509-error.ts';
 
-export type NameField = 'CN' | 'O' | 'OU' | 'L' | 'ST' | 'C';
+type NameField = 'CN' | 'O' | 'OU' | 'L' | 'ST' | 'C';
 export type NameFields = { readonly [field in NameField]?: string };
 
 export type DistinguishedName = {

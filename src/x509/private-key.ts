@@ -1,13 +1,5 @@
 // Private keys: made here in the thread pool, or read from the PEM forms that people have.
-import {
-  createPrivateKey,
-  createPublicKey,
-  generateKeyPair,
-  type KeyObject,
-  randomBytes,
-  sign,
-  verify,
-} from 'node:crypto';
+import { createPrivateKey, generateKeyPair, type KeyObject, randomBytes, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { keyAlgorithms, type LeafKeyType } from './algorithms.ts';
 import {
@@ -23,7 +15,7 @@ import {
 } from './der.ts';
 import { checkPublicKey } from './key-policy.ts';
 import { type PemBlock, readOnlyPem, readPemBlocks } from './pem.ts';
-import { readCurve, readKeyAlgorithm, rsaKeyType } from './spki.ts';
+import { readCurve, readKeyAlgorithm, rsaKeyType, spkiOf } from './spki.ts';
 import { X509Error } from './x509-error.ts';
 
 export type PrivateKey = {
@@ -34,7 +26,12 @@ export type PrivateKey = {
 };
 
 const WHAT = 'the private key';
-const LABELS = ['PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY'];
+type Form = 'pkcs8' | 'pkcs1' | 'sec1';
+const forms: ReadonlyMap<string, Form> = new Map([
+  ['PRIVATE KEY', 'pkcs8'],
+  ['RSA PRIVATE KEY', 'pkcs1'],
+  ['EC PRIVATE KEY', 'sec1'],
+]);
 const HINTS: Readonly<Record<string, string>> = {
   CERTIFICATE: 'It is a certificate; give the private key that belongs to it.',
   'CERTIFICATE REQUEST': 'It is a certificate signing request; give the private key that it was made with.',
@@ -42,8 +39,6 @@ const HINTS: Readonly<Record<string, string>> = {
   'DSA PRIVATE KEY': 'DSA keys are not accepted; make an EC or RSA key.',
   'OPENSSH PRIVATE KEY': 'Convert a copy of it with: ssh-keygen -p -N "" -m PKCS8 -f KEY',
 };
-const forms = { 'PRIVATE KEY': 'pkcs8', 'RSA PRIVATE KEY': 'pkcs1', 'EC PRIVATE KEY': 'sec1' } as const;
-type Form = (typeof forms)[keyof typeof forms];
 
 /** RSA keys are made one at a time: the search keeps a thread of the pool busy for up to a second. */
 export function generatePrivateKey(keyType: LeafKeyType): Promise<PrivateKey> {
@@ -56,7 +51,7 @@ export function generatePrivateKey(keyType: LeafKeyType): Promise<PrivateKey> {
 /** Reads PKCS#8, PKCS#1 or SEC1 PEM. Throws X509Error; its message never holds key bytes. */
 export async function readPrivateKey(pem: string): Promise<PrivateKey> {
   const { label, der } = keyBlockOf(pem);
-  return readKey(der, label === 'PRIVATE KEY' ? 'pkcs8' : label === 'EC PRIVATE KEY' ? 'sec1' : 'pkcs1');
+  return readKey(der, forms.get(label) ?? 'pkcs8');
 }
 
 /** Reads the DER that `pkcs8Of` writes. */
@@ -72,7 +67,7 @@ let lastRsaKey: Promise<unknown> = Promise.resolve();
 
 async function generate(keyType: LeafKeyType): Promise<PrivateKey> {
   const { publicKey, privateKey } = await generateFor(keyType);
-  return { keyType, key: privateKey, spki: publicKey.export({ type: 'spki', format: 'der' }) };
+  return { keyType, key: privateKey, spki: spkiOf(publicKey) };
 }
 
 function generateFor(keyType: LeafKeyType): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
@@ -89,13 +84,13 @@ function keyBlockOf(pem: string): PemBlock {
   // `openssl ecparam -genkey` writes the curve's name as a block before the key, which names it again.
   const [first, second, ...others] = blocks;
   if (first?.label === 'EC PARAMETERS' && second?.label === 'EC PRIVATE KEY' && others.length === 0) return second;
-  return readOnlyPem(pem, WHAT, LABELS, HINTS);
+  return readOnlyPem(pem, WHAT, [...forms.keys()], HINTS);
 }
 
 async function readKey(der: Buffer, form: Form): Promise<PrivateKey> {
   const expected = keyKinds[form](der);
   const key = importPrivateKey(der, form);
-  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  const spki = spkiOf(key);
   const { keyType, key: publicKey } = checkPublicKey(spki, WHAT);
   if (keyType !== expected || !(await isPair(key, publicKey))) {
     throw malformed(WHAT, 'contradicts itself: its public half does not belong to its private half');

@@ -1,6 +1,5 @@
 // Signature algorithms that are accepted, one row each, and the reading of their AlgorithmIdentifier.
 import {
-  bytesOf,
   contextConstructed,
   type DerNode,
   elementsOf,
@@ -112,9 +111,6 @@ function readHash(node: DerNode, what: string): HashName {
   if (hash === undefined) throw unsupported(what, `RSASSA-PSS with the hash ${identifier}`);
   return hash;
 }
-
-/** Equality of two AlgorithmIdentifiers, the way RFC 5280 section 4.1.1.2 wants it for inner and outer. */
-export const isSameAlgorithm = (one: DerNode, other: DerNode): boolean => bytesOf(one).equals(bytesOf(other));
 
 const unsupported = (what: string, name: string): X509Error =>
   new X509Error(

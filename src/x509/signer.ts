@@ -1,11 +1,11 @@
 // Signatures off the event loop: a private key as something that signs and shows its public half, and the check of one.
-import { constants, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { constants, type KeyObject, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
 import { isCaKeyType, type KeyType, keyAlgorithms } from './algorithms.ts';
 import { parseDer } from './der.ts';
 import type { PrivateKey } from './private-key.ts';
 import { readSignatureAlgorithm, type SignatureAlgorithm } from './signature-algorithm.ts';
-import { unsupportedKey } from './spki.ts';
+import { importPublicKey, unsupportedKey } from './spki.ts';
 
 export type Signer = {
   readonly keyType: KeyType;
@@ -27,7 +27,7 @@ export function signerOf({ keyType, key, spki }: PrivateKey): Signer {
 
 /**
  * Whether `signature` over `data` is by this public key. `algorithm` is a DER AlgorithmIdentifier; throws
- * `unsupported_algorithm` for one that is not accepted. An algorithm of another key family is simply not a signature.
+ * `unsupported_algorithm` or `unsupported_key` for what is not accepted. An algorithm of another key family is simply not a signature.
  */
 export async function verifySignature(
   publicKey: Buffer | KeyObject,
@@ -36,7 +36,7 @@ export async function verifySignature(
   signature: Buffer,
 ): Promise<boolean> {
   const row = readSignatureAlgorithm(parseDer(algorithm, 'the signature algorithm'), 'It');
-  const key = Buffer.isBuffer(publicKey) ? createPublicKey({ key: publicKey, format: 'der', type: 'spki' }) : publicKey;
+  const key = Buffer.isBuffer(publicKey) ? importPublicKey(publicKey, 'the public key of the signer') : publicKey;
   if (key.asymmetricKeyType !== row.family) return false;
   return verifyAsync(row.hash, data, { key, ...paddingOf(row) }, signature);
 }

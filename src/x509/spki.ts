@@ -1,5 +1,5 @@
 // SubjectPublicKeyInfo: which key type it holds, or what is wrong with it by name.
-import { createHash, type KeyObject } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { type KeyAlgorithm, keyAlgorithms, type LeafKeyType, leafKeyTypes } from './algorithms.ts';
 import {
   bytesOf,
@@ -68,9 +68,19 @@ export function parseSpki(spki: Buffer, what: string): PublicKeyInfo {
   return { keyType: kind, keyBits, rsa: undefined };
 }
 
-/** The key type of a SubjectPublicKeyInfo or key object; undefined for all that is not accepted here. */
+/** For node:crypto. OpenSSL refuses points that are not on their curve; the curves in use have no other subgroups. */
+export function importPublicKey(spki: Buffer, what: string): KeyObject {
+  parseSpki(spki, what);
+  try {
+    return createPublicKey({ key: spki, format: 'der', type: 'spki' });
+  } catch {
+    throw malformed(what, 'is not a valid public key: its numbers do not fit its type');
+  }
+}
+
+/** The key type of a SubjectPublicKeyInfo or of a key of node:crypto; undefined for all that is not accepted here. */
 export function keyTypeOf(key: Buffer | KeyObject): LeafKeyType | undefined {
-  const spki = Buffer.isBuffer(key) ? key : key.export({ type: 'spki', format: 'der' });
+  const spki = Buffer.isBuffer(key) ? key : spkiOf(key);
   try {
     return parseSpki(spki, 'the key').keyType;
   } catch (error) {
@@ -78,6 +88,10 @@ export function keyTypeOf(key: Buffer | KeyObject): LeafKeyType | undefined {
     throw error;
   }
 }
+
+/** DER SubjectPublicKeyInfo of a public key, or of the public half of a private one. */
+export const spkiOf = (key: KeyObject): Buffer =>
+  (key.type === 'private' ? createPublicKey(key) : key).export({ type: 'spki', format: 'der' });
 
 /** RFC 7093 section 2 method 1: the leftmost 160 bits of the SHA-256 of the key bits. */
 export function keyIdentifierOf(spki: Buffer): Buffer {

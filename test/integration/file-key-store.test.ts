@@ -47,6 +47,8 @@ test('stores a key once: the first of many wins and all are given it', async () 
     materials.flatMap((material) => stores.map((store) => store.createOnce(ref, material))),
   );
   expect(new Set(stored.map(({ spki }) => spki.toString('hex'))).size).toBe(1);
+  const late = await (await openFileKeyStore(folder)).createOnce(ref, await aKeyMaterial());
+  expect(late.spki).toEqual(stored[0]?.spki);
   expect(await readdir(folder)).toEqual([`${ref}.pem`]);
 });
 
@@ -152,6 +154,7 @@ test('says that a damaged file must be restored, and shows nothing of it', async
     expect(words).toMatch(/^unavailable: The key file .* is damaged.*Restore/);
     expect(words).not.toContain('MIGH');
   }
+  expect(await complaint(store.read(ref))).toContain('too large');
   await truncate(join(folder, 'wrap.sealing-key.pem'), 60);
   expect(await complaint((await openFileKeyStore(folder)).sealer('wrap'))).toMatch(/damaged/);
 });

@@ -1,10 +1,10 @@
 // What we write is what openssl reads, and the other way round: keys, certificates, requests, name constraints.
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, test as baseTest, beforeAll, expect } from 'vitest';
 import { keyTypes, type LeafKeyType, leafKeyTypes } from '../../src/x509/algorithms.ts';
 import { assembleCertificate, buildTbsCertificate, isSignedBy, newSerial } from '../../src/x509/certificate.ts';
 import { certificatePem, readCertificateChainPem, readCertificatePem } from '../../src/x509/certificate-pem.ts';
@@ -33,6 +33,7 @@ import { signerOf } from '../../src/x509/signer.ts';
 import { keyIdentifierOf } from '../../src/x509/spki.ts';
 
 const run = promisify(execFile);
+const test = baseTest.skipIf(spawnSync('openssl', ['version']).status !== 0);
 const keys = new Map<LeafKeyType, PrivateKey>();
 let folder = '';
 

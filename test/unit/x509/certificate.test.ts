@@ -1,5 +1,5 @@
 // Certificates: the octets of SEC-27 and RFC 5280 section 4, reading, and refusals.
-import { X509Certificate } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { buildTbsCertificate, isSignedBy, newSerial, parseCertificate } from '../../../src/x509/certificate.ts';
 import { certificatePem, readCertificateChainPem, readCertificatePem } from '../../../src/x509/certificate-pem.ts';
@@ -126,6 +126,13 @@ test('a certificate with a key that is not accepted is still read', async () => 
   const curve = strange.indexOf(Buffer.from('06082a8648ce3d030107', 'hex'));
   strange.writeUInt8(0x09, curve + 9);
   expect(parseCertificate(strange).keyType).toBeUndefined();
+});
+
+test('a signature by explicit curve parameters is never verified (SEC-23)', async () => {
+  const certificate = parseCertificate(await aCertificate());
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1', paramEncoding: 'explicit' });
+  const spki = publicKey.export({ type: 'spki', format: 'der' });
+  expect(await refusalOf(() => isSignedBy(certificate, spki))).toBe('unsupported_key');
 });
 
 test('PEM: exactly one certificate, or a chain, and hints for what people confuse', async () => {

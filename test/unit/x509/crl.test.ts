@@ -97,6 +97,9 @@ const date = time(revokedAt);
 const extensions = explicit(0, encodeExtensions([crlNumber(1n)]));
 const list = (...parts: readonly (Encodable | undefined)[]) =>
   encodeDer(sequence(sequence(...parts), ecdsa, bitString(Buffer.alloc(8))));
+/** An entry that is good but for its header; the length octet of the good one follows. */
+const withLength = (header: string) =>
+  Buffer.concat([Buffer.from(header, 'hex'), crlEntry(Buffer.of(5), revokedAt, 'unspecified').subarray(1)]);
 const withEntry = (entry: Encodable) => list(integer(1), ecdsa, raw(issuer), date, date, sequence(entry), extensions);
 
 test('takes lists of version 1 and without a next date', async () => {
@@ -110,12 +113,15 @@ test.each([
   ['an element too many', list(integer(1), ecdsa, raw(issuer), date, extensions, integer(1))],
   ['no date', list(integer(1), ecdsa, raw(issuer))],
   ['an entry without time', withEntry(sequence(integer(5)))],
+  ['an entry with a number for a time', withEntry(sequence(integer(5), integer(6)))],
   ['an entry that is no sequence', withEntry(integer(5))],
   ['an entry with a negative serial', withEntry(sequence(raw(Buffer.from('0201ff', 'hex')), date))],
   ['an entry with an element too many', withEntry(sequence(integer(5), date, integer(1)))],
   ['bytes after the end', Buffer.concat([list(ecdsa, raw(issuer), date), Buffer.of(0)])],
   ['an entry longer than its list', list(ecdsa, raw(issuer), date, sequenceOfRaw(Buffer.from('300502010517', 'hex')))],
-  ['a length in too long a form', list(ecdsa, raw(issuer), date, sequenceOfRaw(Buffer.from('30810302010517', 'hex')))],
+  ['a length of one octet too many', list(ecdsa, raw(issuer), date, sequenceOfRaw(withLength('3081')))],
+  ['a length with a leading zero', list(ecdsa, raw(issuer), date, sequenceOfRaw(withLength('308200')))],
+  ['an indefinite length', list(ecdsa, raw(issuer), date, sequenceOfRaw(withLength('3080')))],
   ['nothing', Buffer.alloc(0)],
 ])('refuses %s', async (_, der) => {
   await expect(parseCrl(der)).rejects.toMatchObject({ name: 'X509Error', code: 'malformed' });

@@ -87,7 +87,7 @@ test('reads back what it wrote', () => {
   expect(found).toMatchObject({
     basicConstraints: { ca: true, pathLength: 3 },
     keyUsage: ['keyCertSign', 'cRLSign'],
-    extendedKeyUsage: ['1.3.6.1.5.5.7.3.1', '1.3.6.1.5.5.7.3.9'],
+    extendedKeyUsage: ['serverAuth', 'OCSPSigning'],
     subjectKeyIdentifier: Buffer.of(1),
     authorityKeyIdentifier: Buffer.of(2),
     subjectAltNames: [dns('*.a.example'), ip('::1')],

@@ -66,10 +66,10 @@ async function eachMutant(
 }
 
 test.each([
-  [11, 'ec_256', 1_500],
+  [11, 'ec_256', 1_000],
   [12, 'ec_384', 300],
-  [13, 'rsa_2048', 600],
-  [14, 'ed25519', 600],
+  [13, 'rsa_2048', 400],
+  [14, 'ed25519', 400],
 ] as const)('no mutant %i of a %s request is accepted', async (seed, keyType: LeafKeyType, count) => {
   const der = await aCsr({ subject: { CN: 'a.example', O: 'Acme', C: 'DE' }, extensions }, await aKey(keyType));
   await eachMutant(seed, count, der, async (mutant) => {
@@ -83,27 +83,32 @@ test.each([
 });
 
 test.each([
-  [21, 'ec_256', 1_500],
-  [22, 'rsa_2048', 600],
+  [21, 'ec_256', 1_000],
+  [22, 'rsa_2048', 400],
 ] as const)('no mutant %i of a %s certificate keeps its signature', async (seed, keyType: LeafKeyType, count) => {
   const key = await aKey(keyType);
   const der = await aCertificate({ extensions }, key);
   await eachMutant(seed, count, der, async (mutant) => {
-    const isAccepted = await outcome(mutant, async () => isSignedBy(parseCertificate(mutant), key.spki));
-    expect(isAccepted ?? false, mutant.toString('hex')).toBe(false);
+    const read = await outcome(mutant, () => parseCertificate(mutant));
+    if (read === undefined) return;
+    // With its own key, damaged or not, and with the right one.
+    for (const spki of [read.spki, key.spki]) {
+      const isAccepted = await outcome(mutant, () => isSignedBy(read, spki));
+      expect(isAccepted ?? false, mutant.toString('hex')).toBe(false);
+    }
   });
 });
 
 test('mutants of extensions alone, where no signature protects the readers', async () => {
   const der = encodeDer(encodeExtensions(extensions));
-  await eachMutant(31, 3_000, der, async (mutant) => {
+  await eachMutant(31, 2_000, der, async (mutant) => {
     const found = await outcome(mutant, () => parseExtensions(parseDer(mutant, 'it'), 'the certificate'));
     expect(new Set(found?.all.map(({ oid }) => oid)).size).toBe(found?.all.length ?? 0);
   });
 });
 
 test.each([
-  [41, 'ec_256', 800],
+  [41, 'ec_256', 600],
   [42, 'ec_521', 150],
   [43, 'rsa_2048', 400],
   [44, 'ed25519', 400],
