@@ -28,7 +28,8 @@ function runHere() {
   process.env.PATH = pathWith(process.execPath);
   process.argv.splice(1, 1);
   process.argv[1] = path.resolve(process.argv[1]);
-  import(require('url').pathToFileURL(process.argv[1]).href);
+  // What it throws ends the process with its stack, as with any script.
+  void import(require('url').pathToFileURL(process.argv[1]).href);
 }
 
 function packagedNode() {

@@ -1,6 +1,7 @@
 // Composition: where the concrete parts meet, in reading order. No decisions are made here.
 import { join } from 'node:path';
 import { apiDoor } from './api/door.ts';
+import { apiRoutes } from './api/routes.ts';
 import { processEnvironment } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
 import type { Ca } from './core/ca.ts';
@@ -31,11 +32,13 @@ const DAY_MS = 86_400_000;
 const TLS_FILES_INTERVAL_MS = 10_000;
 const DRAIN_MS = 20_000;
 
-export type App = AsyncDisposable & {
+export type App = {
   readonly apiUrl: string;
   readonly opsUrl: string;
   /** File with the trust anchors of our own HTTPS; undefined where the operator's certificate is served. */
   readonly anchorsFile: string | undefined;
+  /** Takes no new work, lets requests under way finish, and closes everything. */
+  stop(reason: string): Promise<void>;
 };
 
 /** Starts everything that `serve` runs, and resolves once it is ready. The signal ends a start that is still waiting. */
@@ -74,25 +77,32 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   await every('clock comparison', MINUTE_MS, () => state.clocks?.compare() ?? Promise.resolve());
   await every('audit partitions', DAY_MS, () => ensureAuditPartitions(ca.database.db, ca.clock.now()));
 
+  const { bootstrapToken } = settings;
+  const credentials = bootstrapToken === undefined ? {} : { bootstrapToken };
   const { tls, anchorsFile } = await servingTls(settings, ca, scope);
   const apiListener = await openListener({
     setting: 'ACMERY_API_LISTEN',
     address: settings.apiListen,
-    door: mount(apiDoor(ca), mounting),
+    door: mount(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), mounting),
     events,
     ...(settings.apiTls === 'on' && { tls }),
   });
-  scope.defer(async () => {
-    state.stage = 'stopping';
-    await apiListener.drain(DRAIN_MS);
-  });
+  scope.use(apiListener);
   state.stage = 'serving';
+  events.serverReady({ startMs: performance.now() });
   const running = scope.move();
   return {
     apiUrl: apiListener.url,
     opsUrl: opsListener.url,
     anchorsFile,
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    async stop(reason) {
+      const begun = performance.now();
+      state.stage = 'stopping';
+      events.serverDraining({ reason, deadlineMs: DRAIN_MS });
+      const { cutConnections } = await apiListener.drain(DRAIN_MS);
+      await running.disposeAsync();
+      events.serverStopped({ durationMs: performance.now() - begun, cutConnections });
+    },
   };
 }
 

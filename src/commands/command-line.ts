@@ -14,7 +14,7 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     (run: (settings: Settings, flags: Flags, ...operands: string[]) => Promise<number>) =>
     async (...received: unknown[]): Promise<void> => {
       const command = received.at(-1) as Command;
-      const flags: Flags = command.optsWithGlobals();
+      const flags = byFlag(command.optsWithGlobals());
       const operands = command.processedArgs as string[];
       exitCode = await run(loadSettings({ flags, env: processEnvironment() }), flags, ...operands);
     };
@@ -63,12 +63,22 @@ export async function commandLine(args: readonly string[]): Promise<number> {
   return exitCode;
 }
 
+/** Commander's camelCase names back as the flags that people wrote. */
+const byFlag = (options: Flags): Flags =>
+  Object.fromEntries(Object.entries(options).map(([name, value]) => [kebabCase(name), value]));
+
+const kebabCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 function withSettings(command: Command): Command {
   command.addOption(new Option('--config <file>', 'YAML file of settings').helpGroup('Settings:'));
   for (const name of settingNames) {
     const { about, env, fallbackText } = settings[name];
     const description = `${about} [${env}; default: ${fallbackText}]`.replaceAll('`', '');
-    command.addOption(new Option(`--${flagOf(name)} <value>`, description).helpGroup('Settings:'));
+    command.addOption(
+      new Option(`--${flagOf(name)} <${settings[name].isSecret ? 'file' : 'value'}>`, description).helpGroup(
+        'Settings:',
+      ),
+    );
   }
   return command.exitOverride();
 }

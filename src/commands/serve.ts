@@ -10,9 +10,10 @@ export async function serve(settings: Settings): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal));
   const stopped = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
   try {
-    await using app = await startApp(settings, log, stopping.signal);
+    const app = await startApp(settings, log, stopping.signal);
     if (logFormatOf(settings) === 'text') console.log(whatNext(app, settings));
     await stopped;
+    await app.stop(String(stopping.signal.reason));
   } catch (error) {
     // Stopped while it was still waiting for the database: an end as good as any.
     if (!stopping.signal.aborted) throw error;

@@ -15,7 +15,7 @@ export class SettingsError extends Error {
 }
 
 export type SettingSources = {
-  /** By setting name, as the command line gave them; `config` names the YAML file. */
+  /** By flag (`data-dir`), as the command line gave them; `config` names the YAML file. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string | undefined>>;
 };
@@ -36,8 +36,10 @@ export function loadSettings(sources: SettingSources): Settings {
   if (configFile !== undefined) takeFile(configFile, given, problems);
   takeEnvironment(sources.env, given, problems);
   for (const name of settingNames) {
-    const flag = sources.flags[name];
-    if (flag !== undefined) given.set(name, { text: flag, from: `--${flagOf(name)}` });
+    const flag = sources.flags[flagOf(name)];
+    const from = `--${flagOf(name)}`;
+    if (flag !== undefined && settings[name].isSecret) takeSecretFile(name, flag, from, given, problems);
+    else if (flag !== undefined) given.set(name, { text: flag, from });
   }
   const values = Object.fromEntries(
     settingNames.map((name) => [name, read(settings[name], given.get(name), problems)]),
@@ -55,8 +57,10 @@ function read(setting: Setting<unknown>, given: Given | undefined, problems: str
   const text = given?.text ?? setting.fallback;
   if (text === undefined) return undefined;
   const value = setting.kind.parse(text);
-  if (value === undefined)
-    problems.push(`${given?.from ?? setting.env}: expected ${setting.kind.accepts}, got ${shown(text)}.`);
+  if (value === undefined) {
+    const got = setting.isSecret ? `${text.length} characters` : shown(text);
+    problems.push(`${given?.from ?? setting.env}: expected ${setting.kind.accepts}, got ${got}.`);
+  }
   return value;
 }
 
@@ -65,12 +69,31 @@ function takeEnvironment(env: SettingSources['env'], given: Map<SettingName, Giv
   for (const [variable, text] of Object.entries(env)) {
     if (text === undefined) continue;
     const name = byVariable.get(variable);
+    const ofFile = byVariable.get(variable.replace(/_FILE$/, ''));
+    if (name === undefined && ofFile !== undefined && settings[ofFile].isSecret) {
+      if (text !== '') takeSecretFile(ofFile, text, variable, given, problems);
+      continue;
+    }
     // An empty variable is how shells and Kubernetes manifests say "not set".
     if (name !== undefined && text !== '') given.set(name, { text, from: variable });
     const isOurs = variable.startsWith('ACMERY_') && variable !== CONFIG_VARIABLE;
     if (name === undefined && isOurs && !KUBERNETES_SERVICE_VARIABLE.test(variable)) {
       problems.push(`${variable}: there is no such setting${suggestion(variable, [...byVariable.keys()])}.`);
     }
+  }
+}
+
+function takeSecretFile(
+  name: SettingName,
+  file: string,
+  from: string,
+  given: Map<SettingName, Given>,
+  problems: string[],
+): void {
+  try {
+    given.set(name, { text: readFileSync(file, 'utf8').trim(), from });
+  } catch (error) {
+    problems.push(`${from}: ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

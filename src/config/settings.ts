@@ -7,6 +7,7 @@ import {
   oneOf,
   path,
   postgresUrl,
+  secretText,
   tlsName,
   urlOf,
   type ValueKind,
@@ -21,6 +22,8 @@ export type Setting<T> = {
   /** How the default is described when it is not a fixed text. */
   readonly fallbackText: string;
   readonly about: string;
+  /** Given by the variable, or by a file that `<variable>_FILE` or `--<flag>-file` names; other users read flags. */
+  readonly isSecret?: true;
 };
 
 export const settings = {
@@ -76,6 +79,12 @@ export const settings = {
     fallbackText: 'none',
     about: 'PEM key of `ACMERY_TLS_CERT_FILE`.',
   }),
+  bootstrapToken: optional(secretText(32), {
+    env: 'ACMERY_BOOTSTRAP_TOKEN',
+    fallbackText: 'none',
+    about: 'An admin API token that works while it is set, of 32 characters or more; or `ACMERY_BOOTSTRAP_TOKEN_FILE`.',
+    isSecret: true,
+  }),
   logLevel: withDefault(oneOf('debug', 'info', 'warn', 'error'), 'info', {
     env: 'ACMERY_LOG_LEVEL',
     about: 'Least level that is logged.',
@@ -97,10 +106,13 @@ export type Settings = { readonly [N in SettingName]: (typeof settings)[N] exten
 
 export const settingNames = Object.keys(settings) as readonly SettingName[];
 
-/** `dataDir` -> `data-dir`: the flag is `--data-dir`. */
-export const flagOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+/** `dataDir` -> `data-dir`: the flag is `--data-dir`. A secret has `--bootstrap-token-file` in its place. */
+export const flagOf = (name: SettingName): string => {
+  const flag = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return settings[name].isSecret ? `${flag}-file` : flag;
+};
 
-type Row = { readonly env: string; readonly about: string };
+type Row = Pick<Setting<unknown>, 'env' | 'about' | 'isSecret'>;
 
 function withDefault<T>(kind: ValueKind<T>, fallback: string, row: Row): Setting<T> {
   return { ...row, kind, fallback, fallbackText: fallback === '' ? 'none' : `\`${fallback}\`` };

@@ -21,6 +21,12 @@ export const text = (accepts: string): ValueKind<string> => ({
   parse: (value) => (value === '' ? undefined : value),
 });
 
+/** What is refused is never shown. */
+export const secretText = (minLength: number): ValueKind<string> => ({
+  accepts: `${minLength} characters or more`,
+  parse: (value) => (value.length >= minLength ? value : undefined),
+});
+
 export const path: ValueKind<string> = text('a path');
 
 export const oneOf = <const T extends string>(...values: readonly T[]): ValueKind<T> => ({

@@ -56,7 +56,7 @@ export async function testApi(
   const door = apiDoor({ ca, routes, bootstrapToken: BOOTSTRAP_TOKEN, ...credentials });
   const listener = await openListener({
     setting: 'ACMERY_API_LISTEN',
-    address: '127.0.0.1:0',
+    address: { host: '127.0.0.1', port: 0 },
     door: mount(door, { events: ca.events, trusted: trustedProxies([]) }),
     events: ca.events,
   });

@@ -6,7 +6,7 @@ import type { Ca } from '../../src/core/ca.ts';
 import { openFileKeyStore } from '../../src/keys/file-key-store.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { capturedLog } from '../unit/telemetry/captured-log.ts';
+import { capturedLog } from './captured-log.ts';
 import { type TestClock, testClock } from './clock.ts';
 import { testDatabase } from './database.ts';
 

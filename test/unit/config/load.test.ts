@@ -35,7 +35,7 @@ test('without any source every setting has its default', () => {
 test('a flag wins over the environment, which wins over the file', () => {
   const file = configFile('logLevel: debug\ndataDir: from-file\nopsListen: 127.0.0.1:1\n');
   const settings = load({
-    flags: { config: file, dataDir: 'from-flag' },
+    flags: { config: file, 'data-dir': 'from-flag' },
     env: { ACMERY_DATA_DIR: 'from-env', ACMERY_OPS_LISTEN: '127.0.0.1:2' },
   });
   expect(settings).toMatchObject({ logLevel: 'debug', dataDir: 'from-flag', opsListen: { port: 2 } });
@@ -50,7 +50,7 @@ test('a list may be a YAML list or comma-separated text', () => {
 
 test('all problems are reported at once, one line each', () => {
   const lines = problemsOf({
-    flags: { logLevel: 'loud' },
+    flags: { 'log-level': 'loud' },
     env: { ACMERY_DATABASE_POOL: '0', ACMERY_DATA_DRI: '/x' },
   });
   expect(lines).toEqual([
@@ -103,4 +103,24 @@ test('one TLS file without the other is refused', () => {
   expect(problemsOf({ env: { ACMERY_TLS_CERT_FILE: 'tls.crt' } })).toEqual([
     'ACMERY_TLS_CERT_FILE and ACMERY_TLS_KEY_FILE: expected both or neither, got only one of them.',
   ]);
+});
+
+test('a secret comes from its variable or from a file, and never as a flag', () => {
+  const secret = 'x'.repeat(40);
+  const file = configFile(`${secret}\n`);
+  expect(load({ env: { ACMERY_BOOTSTRAP_TOKEN: secret } }).bootstrapToken).toBe(secret);
+  expect(load({ env: { ACMERY_BOOTSTRAP_TOKEN_FILE: file } }).bootstrapToken).toBe(secret);
+  expect(load({ flags: { 'bootstrap-token-file': file } }).bootstrapToken).toBe(secret);
+});
+
+test('a refused secret is not shown', () => {
+  expect(problemsOf({ env: { ACMERY_BOOTSTRAP_TOKEN: 'hunter2' } })).toEqual([
+    'ACMERY_BOOTSTRAP_TOKEN: expected 32 characters or more, got 7 characters.',
+  ]);
+});
+
+test('a secret file that cannot be read is named', () => {
+  expect(problemsOf({ env: { ACMERY_BOOTSTRAP_TOKEN_FILE: '/no/such' } })[0]).toMatch(
+    /^ACMERY_BOOTSTRAP_TOKEN_FILE: \/no\/such cannot be read/,
+  );
 });
