@@ -41,6 +41,10 @@ function reasonOf(test: TestCase): string {
   return result.state === 'skipped' && result.note !== undefined ? result.note : 'no reason given';
 }
 
-const nameOf = (test: TestCase): string => `${shortPath(test.module)} > ${test.fullName}`;
+function nameOf(test: TestCase): string {
+  return `${shortPath(test.module)} > ${test.fullName}`;
+}
 
-const shortPath = (module: TestModule): string => module.moduleId.slice(process.cwd().length + 1);
+function shortPath(module: TestModule): string {
+  return module.moduleId.slice(process.cwd().length + 1);
+}
