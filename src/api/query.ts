@@ -11,8 +11,13 @@ export type QueryRules = {
   readonly requireOneOf?: readonly string[] | undefined;
 };
 
+const MOST_PARAMETERS = 50;
+
 /** The values for the handler. Throws `invalid_query`. */
 export function readQuery(rules: QueryRules, sent: URLSearchParams): Readonly<Record<string, unknown>> {
+  // Every name that is wrong gets a sentence: those of a request must not fill a page of memory.
+  if (sent.size > MOST_PARAMETERS)
+    throw new ApiRefusal('invalid_query', `A query holds at most ${MOST_PARAMETERS} parameters.`);
   const parameters = rules.query ?? {};
   const names = new Set([...sent.keys(), ...Object.keys(parameters)]);
   const problems = [

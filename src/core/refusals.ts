@@ -46,12 +46,17 @@ export const constraintRefusals: Readonly<Record<string, Row>> = {
   acme_keys_origin_key: sameObject,
 };
 
+/** serialization_failure and deadlock_detected, which the store gives up on after several attempts. */
+const contended = new Set(['40001', '40P01']);
+
 /** The refusal that an error means; undefined where it means a bug. */
 export function refusalOf(error: unknown): CaError | undefined {
   if (error instanceof CaError) return error;
   if (error instanceof DatabaseUnavailable)
     return new CaError('unavailable', 'The database does not answer for the moment. Try again.', { cause: error });
   if (!(error instanceof DatabaseError)) return undefined;
+  if (contended.has(error.code))
+    return new CaError('unavailable', 'Too many changes of the same things at once. Try again.', { cause: error });
   const row = constraintRefusals[error.constraint ?? ''];
   return row && new CaError(row.kind, row.detail, { cause: error, ...(row.field && { field: row.field }) });
 }

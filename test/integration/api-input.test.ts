@@ -204,6 +204,12 @@ describe('a query', () => {
     expect(problemsOf(answer).sort()).toEqual([...problems].sort());
   });
 
+  test('with very many parameters is 400, in few words', async () => {
+    const answer = await api.get(`/v1/samples?${Array.from({ length: 2000 }, (_, index) => `x${index}`).join('&')}`);
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_query' } });
+    expect(answer.text.length).toBeLessThan(500);
+  });
+
   test('suggests what was probably meant', async () => {
     const { body } = await api.get(`/v1/samples?${filter}&limmit=5`);
     expect(body.detail).toBe('limmit: there is no parameter "limmit" here; did you mean "limit"?');

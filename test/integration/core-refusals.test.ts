@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CaError } from '../../src/core/errors.ts';
 import { constraintRefusals, refusalOf } from '../../src/core/refusals.ts';
-import { DatabaseUnavailable } from '../../src/store/database-error.ts';
+import { DatabaseError, DatabaseUnavailable } from '../../src/store/database-error.ts';
 import { testDatabase } from '../support/database.ts';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
@@ -36,6 +36,18 @@ test('a constraint that only a bug can break is no refusal', async () => {
     .catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(Error);
   expect(refusalOf(error)).toBeUndefined();
+});
+
+test('transactions that keep failing each other make the answer unavailable', () => {
+  for (const code of ['40001', '40P01']) {
+    const error = new DatabaseError('deadlock detected', {
+      code,
+      constraint: undefined,
+      table: undefined,
+      column: undefined,
+    });
+    expect(refusalOf(error)?.kind).toBe('unavailable');
+  }
 });
 
 test('a database that is away makes the answer unavailable, and a refusal stays what it is', () => {
