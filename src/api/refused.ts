@@ -9,7 +9,6 @@ export const failures = {
   413: { name: 'ContentTooLarge', description: 'The body is larger than this operation takes.' },
   415: { name: 'UnsupportedMediaType', description: 'The body is not sent as application/json.' },
   422: { name: 'UnprocessableContent', description: 'The operation failed; `errors` names all fields at fault.' },
-  429: { name: 'TooManyRequests', description: 'Too many requests came from this address.' },
   500: { name: 'InternalError', description: 'A bug of the service; the log holds it under the request id.' },
   503: {
     name: 'ServiceUnavailable',
@@ -19,7 +18,7 @@ export const failures = {
 
 export type FailureStatus = keyof typeof failures;
 
-const always: readonly FailureStatus[] = [400, 429, 500, 503];
+const always: readonly FailureStatus[] = [400, 500, 503];
 
 export function failuresOf({ permission, params, body, method }: ApiRoute): readonly FailureStatus[] {
   return [
@@ -35,6 +34,5 @@ export function failuresOf({ permission, params, body, method }: ApiRoute): read
 export const failureHeaders: Readonly<Partial<Record<FailureStatus, Readonly<Record<string, string>>>>> = {
   401: { 'WWW-Authenticate': 'Which credential is expected, and what is wrong with the one that came (RFC 6750).' },
   403: { 'WWW-Authenticate': 'Which permission is needed, as scope (RFC 6750).' },
-  429: { 'Retry-After': 'Seconds to wait before the next attempt.' },
   503: { 'Retry-After': 'Seconds to wait before the next attempt.' },
 };
