@@ -24,4 +24,5 @@ summary b { display: inline-block; min-width: 4.5rem; }
 table { width: 100%; border-collapse: collapse; }
 th, td { padding: .35rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td:last-child { min-width: 12rem; }
+td:first-child code { white-space: nowrap; }
 `;

@@ -64,7 +64,7 @@ test('an operation says its permission, parameters, body, replies and failures',
   expect(Object.keys(list.responses)).toEqual(['200', '400', '401', '403', '500', '503']);
   expect(post.requestBody.required).toBe(true);
   expect(post.requestBody.content['application/json'].schema).toEqual({ $ref: '#/components/schemas/SampleCreate' });
-  expect(Object.keys(post.responses)).toEqual(['201', '400', '401', '403', '413', '415', '422', '429', '500', '503']);
+  expect(Object.keys(post.responses)).toEqual(['201', '400', '401', '403', '413', '415', '422', '500', '503']);
   expect(post.responses['201'].headers).toHaveProperty('Location');
   expect(document.paths['/v1/samples/{id}/reason'].delete.requestBody.required).toBe(false);
   expect(document.paths['/v1/openapi.json'].get.security).toEqual([]);
