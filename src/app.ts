@@ -133,7 +133,8 @@ async function openCa(url: string, settings: Settings, events: Events, scope: As
   });
   scope.use(database);
   const keys = await openFileKeyStore(join(settings.dataDir, 'keys'));
-  return { database, keys, clock: { now: () => new Date() }, events };
+  const { publicUrl, httpUrl } = settings;
+  return { database, keys, clock: { now: () => new Date() }, urls: { publicUrl, httpUrl }, events };
 }
 
 async function ownPostgres(

@@ -2,8 +2,13 @@
 import { auditEventRoutes } from './audit-events.ts';
 import { documentRoutes } from './documents.ts';
 import type { ApiRoute } from './route.ts';
+import { signingCertRoutes } from './signing-certs.ts';
 
 export function apiRoutes(version: string): readonly ApiRoute[] {
-  const routes: readonly ApiRoute[] = [...auditEventRoutes, ...documentRoutes(() => routes, version)];
+  const routes: readonly ApiRoute[] = [
+    ...signingCertRoutes,
+    ...auditEventRoutes,
+    ...documentRoutes(() => routes, version),
+  ];
   return routes;
 }

@@ -60,6 +60,10 @@ export const settings = {
     env: 'ACMERY_PUBLIC_URL',
     about: 'Where clients reach us; it ends up in directory URLs and account URLs for years.',
   }),
+  httpUrl: withDefault(urlOf('http'), 'http://localhost:8080', {
+    env: 'ACMERY_HTTP_URL',
+    about: 'Where CRLs, OCSP and CA certificates are found; it stands in certificates for years.',
+  }),
   trustedProxies: withDefault(listOf(cidr), '', {
     env: 'ACMERY_TRUSTED_PROXIES',
     about: 'Proxies whose `X-Forwarded-For` or `Forwarded` is believed.',

@@ -2,10 +2,12 @@
 import type { Database } from '../store/database.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Clock, KeyStore } from './ports.ts';
+import type { Urls } from './urls.ts';
 
 export type Ca = {
   readonly database: Database;
   readonly keys: KeyStore;
   readonly clock: Clock;
+  readonly urls: Urls;
   readonly events: Events;
 };

@@ -45,11 +45,9 @@ const variants: Readonly<Record<SigningCertVariant, Variant>> = {
   },
 };
 
-export type ChosenVariant =
-  | { readonly variant: SigningCertVariant; readonly problems: readonly [] }
-  | { readonly variant: undefined; readonly problems: readonly FieldProblem[] };
+export type ChosenVariant = { readonly variant: SigningCertVariant; readonly problems: readonly FieldProblem[] };
 
-/** The way that the input takes, or every field that is missing from it or does not belong to it. */
+/** The way that the input takes, and every field that is missing from it or does not belong to it. */
 export function signingCertVariant(input: SigningCertInput): ChosenVariant {
   const variant = chosen(input);
   const { needs, takes, meaning } = variants[variant];
@@ -64,8 +62,7 @@ export function signingCertVariant(input: SigningCertInput): ChosenVariant {
     input.cert_type === 'root' && isGiven(input, 'signing_cert_id') && known.includes('signing_cert_id')
       ? [problem('signing_cert_id', 'not_applicable', 'a root has no parent; leave this field out or send null')]
       : [];
-  const problems = [...missing, ...foreign, ...parent];
-  return problems.length === 0 ? { variant, problems: [] } : { variant: undefined, problems };
+  return { variant, problems: [...missing, ...foreign, ...parent] };
 }
 
 function chosen(input: SigningCertInput): SigningCertVariant {
@@ -79,8 +76,4 @@ function chosen(input: SigningCertInput): SigningCertVariant {
 const isGiven = (input: Readonly<Record<string, unknown>>, name: string): boolean =>
   input[name] !== undefined && input[name] !== null;
 
-const problem = (name: string, code: string, message: string): FieldProblem => ({
-  field: `signing_cert.${name}`,
-  code,
-  message,
-});
+const problem = (field: string, code: string, message: string): FieldProblem => ({ field, code, message });

@@ -19,6 +19,13 @@ export type RequestFinished = {
   readonly level: LogLevel;
 };
 
+export type SigningCertFacts = {
+  readonly id: string;
+  readonly name: string;
+  readonly cert_type: string;
+  readonly key_type: string;
+};
+
 /** What can happen to the Postgres that this process runs itself. */
 export type OwnPostgresNotice =
   | { readonly kind: 'exited'; readonly error: Error }
@@ -93,6 +100,34 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     metrics.clockSkew.set({}, event.skewMs / 1000);
   },
 
+  signingCertCreated(event: SigningCertFacts): void {
+    metrics.signingCerts.add({ change: 'created' });
+    log.info(event, 'CA cert created');
+  },
+  /** The certificate that its CSR asked for has come. */
+  signingCertCompleted(event: SigningCertFacts): void {
+    metrics.signingCerts.add({ change: 'completed' });
+    log.info(event, 'CA cert completed');
+  },
+  signingCertDeleted(event: SigningCertFacts): void {
+    metrics.signingCerts.add({ change: 'deleted' });
+    log.info(event, 'CA cert deleted');
+  },
+  signingCertKeyRemoved(event: { readonly id: string }): void {
+    metrics.signingCerts.add({ change: 'key_removed' });
+    log.info(event, 'key of a deleted CA cert removed');
+  },
+  /** A crash, or a failure that could not be undone, had left it in the making; nobody has seen it. */
+  signingCertDropped(event: { readonly id: string }): void {
+    metrics.signingCerts.add({ change: 'dropped' });
+    log.warn(event, 'unfinished CA cert without a key dropped');
+  },
+  /** What was begun stays for the sweep to take up or drop. */
+  signingCertUndoFailed(event: { readonly id: string; readonly error: unknown }): void {
+    metrics.signingCerts.add({ change: 'undo_failed' });
+    log.warn(event, 'the making of a CA cert failed, and could not be undone at once');
+  },
+
   servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {
     metrics.servingCertificates.add({ outcome: 'made' });
     metrics.servingCertificateEnd.set({}, event.notAfter.getTime() / 1000);
@@ -106,6 +141,20 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   servingCertificateRefused(event: { readonly reason: string; readonly keptUntil: Date }): void {
     metrics.servingCertificates.add({ outcome: 'refused' });
     log.error(event, 'new serving certificate refused; the last good one stays in use');
+  },
+
+  /** The task is tried again later. */
+  taskFailed(event: {
+    readonly task: string;
+    readonly id?: string;
+    readonly attempt: number;
+    readonly error: unknown;
+  }): void {
+    metrics.tasks.add({ task: event.task, outcome: 'failed' });
+    log.warn(event, 'background task failed; it is tried again');
+  },
+  taskDone(event: { readonly task: string }): void {
+    metrics.tasks.add({ task: event.task, outcome: 'done' });
   },
 
   requestsInWork(event: { readonly door: string; readonly count: number }): void {

@@ -50,6 +50,10 @@ export function createMetrics() {
     clockSkew: gauge('acmery_clock_skew_seconds', "This machine's clock minus the database's.", {}),
     clockSkewSeen: counter('acmery_clock_skew_seen_total', 'Comparisons that found the clocks apart.', {}),
 
+    signingCerts: counter('acmery_signing_cert_changes_total', 'Changes of CA certs, by what was done.', {
+      change: ['created', 'completed', 'deleted', 'key_removed', 'dropped', 'undo_failed'],
+    }),
+
     servingCertificates: counter('acmery_serving_certificates_total', 'Certificates for our own HTTPS, by outcome.', {
       outcome: ['made', 'rotated', 'refused'],
     }),
@@ -58,6 +62,11 @@ export function createMetrics() {
       'When the certificate of our own HTTPS ends.',
       {},
     ),
+
+    tasks: counter('acmery_worker_tasks_total', 'Background tasks that were run, by outcome.', {
+      task: declaredElsewhere,
+      outcome: ['done', 'failed'],
+    }),
 
     requests: counter('acmery_http_requests_total', 'Requests that ended; status `gone`: the client left first.', {
       door,

@@ -27,6 +27,7 @@ export async function testCa(): Promise<TestCa> {
     database: database.db,
     keys: await openFileKeyStore(join(folder, 'keys')),
     clock: testClock(),
+    urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
     events: createEvents(log, createMetrics()),
   };
   const running = opened.move();

@@ -1,0 +1,133 @@
+// /v1/signing_certs: the CA certs, made, imported, looked at, renamed and deleted.
+import { createSigningCert } from '../core/create-signing-cert.ts';
+import { deleteSigningCert } from '../core/delete-signing-cert.ts';
+import { formatId, parseId } from '../core/ids.ts';
+import { getSigningCertCsr } from '../core/request-signing-cert.ts';
+import {
+  getSigningCert,
+  listSigningCerts,
+  type SigningCertView,
+  type SingleSigningCertView,
+} from '../core/signing-certs.ts';
+import { updateSigningCert } from '../core/update-signing-cert.ts';
+import { certTypes, signingCertFields } from '../resources/fields.ts';
+import { formatSeconds } from '../schema/timestamp.ts';
+import { listRoute } from './paging.ts';
+import { enumParameter, idParameter } from './parameters.ts';
+import { type ApiRoute, accepted, content, created, ok, route } from './route.ts';
+import { resourceShapes } from './shapes.ts';
+
+const PEM = 'application/x-pem-file';
+const shapes = resourceShapes('signing_cert', 'SigningCert', signingCertFields);
+const described = { tag: 'CA certs', permission: 'admin' } as const;
+const params = { id: 'signing_cert' } as const;
+
+export const signingCertRoutes: readonly ApiRoute[] = [
+  listRoute({
+    ...described,
+    path: '/v1/signing_certs',
+    operationId: 'listSigningCerts',
+    summary: 'List CA certs',
+    kind: 'signing_cert',
+    filters: {
+      cert_type: enumParameter(certTypes, 'Only roots, or only intermediates.'),
+      signing_cert_id: idParameter('signing_cert', 'Only those that this CA cert signed.'),
+    },
+    item: shapes.listed,
+    list: ({ ca, filters, page }) =>
+      listSigningCerts(ca, { certType: filters.cert_type, parentId: filters.signing_cert_id }, page),
+    render: renderSigningCert,
+  }),
+  route({
+    ...described,
+    method: 'POST',
+    path: '/v1/signing_certs',
+    operationId: 'createSigningCert',
+    summary: 'Create a CA cert',
+    description:
+      'Generates a root, or an intermediate below `signing_cert_id`; or imports `public_cert`, with `private_key` where the ' +
+      'key moves here (online) and without where it stays elsewhere (offline). An online intermediate with neither ' +
+      '`signing_cert_id` nor `public_cert` gets a key and a CSR, and waits for its certificate.',
+    body: shapes.create,
+    replies: { 201: { description: 'The new CA cert.', schema: shapes.single } },
+    handle: async ({ ca, caller, body }) =>
+      created(renderSingle(await createSigningCert(ca, caller, withParentUuid(body)))),
+  }),
+  route({
+    ...described,
+    method: 'GET',
+    path: '/v1/signing_certs/:id',
+    operationId: 'getSigningCert',
+    summary: 'Retrieve a CA cert',
+    params,
+    replies: { 200: { description: 'The CA cert.', schema: shapes.single } },
+    handle: async ({ ca, params: { id } }) => ok(renderSingle(await getSigningCert(ca, id))),
+  }),
+  route({
+    ...described,
+    method: 'PUT',
+    path: '/v1/signing_certs/:id',
+    operationId: 'updateSigningCert',
+    summary: 'Rename a CA cert, or complete it',
+    description:
+      '`name` may always change. `public_cert` may be given once to a CA cert that waits for the certificate of its CSR. ' +
+      'Other fields may be repeated as they are.',
+    params,
+    body: shapes.update,
+    replies: { 200: { description: 'The CA cert as it is now.', schema: shapes.single } },
+    handle: async ({ ca, caller, params: { id }, body }) =>
+      ok(renderSingle(await updateSigningCert(ca, caller, id, withParentUuid(body)))),
+  }),
+  route({
+    ...described,
+    method: 'DELETE',
+    path: '/v1/signing_certs/:id',
+    operationId: 'deleteSigningCert',
+    summary: 'Delete a CA cert',
+    description: 'It is gone from reads at once; its key is removed in the background. Not while it is in use.',
+    params,
+    replies: { 202: { description: 'It is deleted.' } },
+    handle: async ({ ca, caller, params: { id } }) => {
+      await deleteSigningCert(ca, caller, id);
+      return accepted();
+    },
+  }),
+  route({
+    ...described,
+    method: 'GET',
+    path: '/v1/signing_certs/:id/csr',
+    operationId: 'getSigningCertCsr',
+    summary: 'Retrieve the CSR of a CA cert',
+    description: 'Only a CA cert whose certificate was asked for elsewhere has one.',
+    params,
+    replies: { 200: { description: 'The CSR in PEM.', mediaTypes: [PEM] } },
+    handle: async ({ ca, params: { id } }) => content(PEM, await getSigningCertCsr(ca, id)),
+  }),
+];
+
+/** The core works with uuids. */
+function withParentUuid<Body extends { readonly signing_cert_id?: string | null }>(body: Body): Body {
+  const { signing_cert_id: id } = body;
+  return typeof id === 'string' ? { ...body, signing_cert_id: parseId('scrt', id) } : body;
+}
+
+const renderSingle = (view: SingleSigningCertView) => ({ ...renderSigningCert(view), in_use: view.inUse });
+
+function renderSigningCert(view: SigningCertView) {
+  return {
+    id: formatId('scrt', view.id),
+    object: 'signing_cert',
+    cert_type: view.certType,
+    key_availability: view.keyAvailability,
+    key_type: view.keyType,
+    public_cert: view.publicCert ?? null,
+    name: view.name,
+    expires_at: view.expiresAt === undefined ? null : formatSeconds(view.expiresAt),
+    signing_cert_id: view.signingCertId === undefined ? null : formatId('scrt', view.signingCertId),
+    subject: view.subject,
+    path_length: view.pathLength ?? null,
+    name_constraints: view.nameConstraints ?? null,
+    revoked_at: view.revokedAt === undefined ? null : formatSeconds(view.revokedAt),
+    revoke_reason: view.revokeReason ?? null,
+  };
+}

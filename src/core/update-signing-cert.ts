@@ -1,0 +1,63 @@
+// Changing a CA cert: its name, and once the certificate that its CSR asked for. Everything else is as it was made.
+import { findSigningCert, renameSigningCert, type SigningCertRow } from '../store/signing-certs.ts';
+import { parseCertificate } from '../x509/certificate.ts';
+import { recordChange } from './audit-events.ts';
+import type { Ca } from './ca.ts';
+import type { Actor } from './caller.ts';
+import { CaError } from './errors.ts';
+import { installCertificate } from './install-certificate.ts';
+import { notFound } from './object-kinds.ts';
+import { requireChangeable } from './origin.ts';
+import { signingCertFacts } from './signing-cert-facts.ts';
+import { changedImmutables, type SigningCertUpdate } from './signing-cert-immutables.ts';
+import { nameOfSubject } from './signing-cert-subject.ts';
+import { getSigningCert, type SingleSigningCertView } from './signing-certs.ts';
+
+/**
+ * Renames a CA cert, or completes one that waits for the certificate of its CSR. What is sent as it stands there changes
+ * nothing. Throws `not_found`, `managed_by_kubernetes`, `immutable` naming every other field that was to change,
+ * `conflict`, and for a certificate what createSigningCert throws.
+ */
+export async function updateSigningCert(
+  ca: Ca,
+  actor: Actor,
+  id: string,
+  sent: SigningCertUpdate,
+): Promise<SingleSigningCertView> {
+  const row = await findSigningCert(ca.database.db, id, ca.clock.now());
+  if (row === undefined) throw notFound('signing_cert', id);
+  const immutables = changedImmutables(row, sent);
+  const name = sent.name === undefined ? row.name : (sent.name ?? defaultName(row));
+  const pem = row.der === null ? (sent.public_cert ?? undefined) : undefined;
+  if (immutables.length > 0 || name !== row.name || pem !== undefined) requireChangeable('signing_cert', row);
+  if (immutables.length > 0) {
+    const fields = immutables.map(({ field }) => field).join(', ');
+    throw new CaError('immutable', `A CA cert keeps ${fields}; leave out what is not to change.`, {
+      problems: immutables,
+    });
+  }
+  const isChanged = pem !== undefined ? await installCertificate(ca, actor, row, { pem, name }) : true;
+  const isRenamed = pem === undefined && name !== row.name ? await rename(ca, actor, row, name) : true;
+  const view = await getSigningCert(ca, id);
+  if (isChanged && isRenamed) return view;
+  throw new CaError(
+    'conflict',
+    'This CA cert was changed by somebody else at the same time. Look at it and try again.',
+  );
+}
+
+/** False when somebody else was faster. */
+async function rename(ca: Ca, actor: Actor, seen: SigningCertRow, name: string): Promise<boolean> {
+  const { id } = seen;
+  return ca.database.inTransaction(async (tx) => {
+    const row = await renameSigningCert(tx, id, seen.version, name);
+    if (row === undefined) return false;
+    const change = { before: signingCertFacts(seen), after: signingCertFacts(row) };
+    await recordChange(tx, actor, ca.clock.now(), { action: 'update', kind: 'signing_cert', id, ...change });
+    return true;
+  });
+}
+
+/** As a created one gets it. */
+const defaultName = ({ subject, der, name }: SigningCertRow): string =>
+  subject.CN ?? (der === null ? name : nameOfSubject(parseCertificate(der).subject));

@@ -1,0 +1,49 @@
+// Rows that are due for background work: claimed under a lease, so that what a dead worker had begun is taken up by another.
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from './database.ts';
+import type { Tables } from './tables.ts';
+
+/** A row under the lease of its claimer; `attempt` tells this claim from later ones. */
+export type Claim = { readonly id: string; readonly attempt: number };
+
+/** Where a table keeps what is due, and which of its rows belong to the task. */
+export type DueRows = {
+  readonly table: keyof Tables;
+  readonly dueAt: string;
+  readonly leaseUntil: string;
+  readonly attempts: string;
+  readonly where: RawBuilder<unknown>;
+};
+
+/** The rows due longest that nobody has under lease. Workers that claim at once get different rows. */
+export async function claimDue(
+  db: Db,
+  rows: DueRows,
+  { now, leaseUntil, limit }: { readonly now: Date; readonly leaseUntil: Date; readonly limit: number },
+): Promise<readonly Claim[]> {
+  const { table, due, lease, attempts } = columnsOf(rows);
+  // Claims need not survive a crash: the row is still due then.
+  const { rows: claims } = await sql<Claim>`
+    update ${table} set ${lease} = ${leaseUntil}, ${attempts} = ${attempts} + 1
+     where id in (select id from ${table}
+                   where ${due} <= ${now} and (${lease} is null or ${lease} <= ${now}) and ${rows.where}
+                   order by ${due} limit ${limit} for update skip locked)
+       and set_config('synchronous_commit', 'off', true) is not null
+    returning id, ${attempts} as attempt`.execute(db);
+  return claims;
+}
+
+/** Gives the row back, due at another time. Changes nothing when the lease was lost. */
+export async function postponeDue(db: Db, rows: DueRows, { id, attempt }: Claim, dueAt: Date): Promise<void> {
+  const { table, due, lease, attempts } = columnsOf(rows);
+  await sql`
+    update ${table} set ${due} = ${dueAt}, ${lease} = null
+     where id = ${id} and ${attempts} = ${attempt} and ${due} is not null`.execute(db);
+}
+
+const columnsOf = ({ table, dueAt, leaseUntil, attempts }: DueRows) => ({
+  table: sql.table(table),
+  due: sql.ref(dueAt),
+  lease: sql.ref(leaseUntil),
+  attempts: sql.ref(attempts),
+});

@@ -1,0 +1,229 @@
+// Statements on signing_certs. Rows without certificate and CSR are in the making and hidden from every read by callers.
+import { type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
+import type { Db, Tx } from './database.ts';
+import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
+import { moveSigningCert } from './move.ts';
+import type { Tables } from './tables.ts';
+
+type Row = Selectable<Tables['signing_certs']>;
+export type SigningCertRow = Pick<Row, (typeof COLUMNS)[number]>;
+export type NewSigningCert = Omit<Insertable<Tables['signing_certs']>, 'deleted_at' | 'version'>;
+
+/** What is written when a certificate takes its place in its row. */
+export type SigningCertCertificate = Pick<
+  Row,
+  'path_length' | 'der' | 'subject_der' | 'ski' | 'serial' | 'not_before' | 'not_after'
+> & { readonly subject: string; readonly name_constraints: string | null };
+
+/** What still depends on a CA cert. */
+export type SigningCertUsers = {
+  readonly has_children: boolean;
+  readonly has_directories: boolean;
+  readonly has_orders: boolean;
+  readonly has_leaves: boolean;
+};
+
+/** A CA cert in a chain. */
+export type ChainRow = Pick<Row, 'id' | 'name' | 'cert_type' | 'state' | 'path_length' | 'name_constraints' | 'der'>;
+
+export type SigningCertFilter = {
+  readonly certType?: Row['cert_type'] | undefined;
+  readonly parentId?: string | undefined;
+};
+
+/** The task that removes keys of deleted CA certs, as worker/tasks.ts names it. */
+const REMOVED_KEYS = 'signing_cert_keys';
+
+/** Longer than any that can be made: a parent exists before its child. */
+const LONGEST_CHAIN = 20;
+
+const COLUMNS = [
+  'id',
+  'state',
+  'origin',
+  'origin_namespace',
+  'origin_name',
+  'orphaned_at',
+  'version',
+  'name',
+  'cert_type',
+  'key_availability',
+  'key_type',
+  'parent_id',
+  'path_length',
+  'subject',
+  'name_constraints',
+  'csr',
+  'der',
+  'not_before',
+  'not_after',
+  'key_ref',
+  'revoked_at',
+  'reason',
+] as const;
+
+const visible = sql<SqlBool>`signing_certs.deleted_at is null and (signing_certs.state <> 'pending' or signing_certs.csr is not null)`;
+
+export const findSigningCert = (
+  db: Db,
+  id: string,
+  now: Date,
+): Promise<(SigningCertRow & SigningCertUsers) | undefined> =>
+  db
+    .selectFrom('signing_certs')
+    .select(COLUMNS)
+    .select(users(now))
+    .where('id', '=', id)
+    .where(visible)
+    .executeTakeFirst();
+
+export function listSigningCerts(
+  db: Db,
+  { certType, parentId }: SigningCertFilter,
+  page: PageRequest,
+): Promise<PageOfRows<SigningCertRow> | undefined> {
+  const query = db
+    .selectFrom('signing_certs')
+    .select(COLUMNS)
+    .where(visible)
+    .$if(certType !== undefined, (all) => all.where('cert_type', '=', certType ?? 'root'))
+    .$if(parentId !== undefined, (all) => all.where('parent_id', '=', parentId ?? ''));
+  return readPage(db, query, { table: 'signing_certs', columns: ['id'] }, page);
+}
+
+/** For who is about to refer to it: it cannot be deleted before the transaction ends. */
+export const shareSigningCert = (tx: Tx, id: string): Promise<SigningCertRow | undefined> =>
+  tx.selectFrom('signing_certs').select(COLUMNS).where('id', '=', id).where(visible).forShare().executeTakeFirst();
+
+/** For who is about to change it, before anything that depends on it is looked at. */
+export const lockSigningCert = (tx: Tx, id: string): Promise<SigningCertRow | undefined> =>
+  tx.selectFrom('signing_certs').select(COLUMNS).where('id', '=', id).where(visible).forUpdate().executeTakeFirst();
+
+/** Those whose certificate has this subject, the one that is of most use first. */
+export const findSigningCertsBySubject = (
+  tx: Tx,
+  subjectDer: Buffer,
+): Promise<readonly Pick<SigningCertRow, 'id' | 'der'>[]> =>
+  tx
+    .selectFrom('signing_certs')
+    .select(['id', 'der'])
+    .where('subject_der', '=', subjectDer)
+    .where('deleted_at', 'is', null)
+    .orderBy(sql`state = 'active'`, 'desc')
+    .orderBy('not_after', 'desc')
+    .execute();
+
+/** Who depends on it now. After lockSigningCert nobody new comes. */
+export const findSigningCertUsers = (tx: Tx, id: string, now: Date): Promise<SigningCertUsers> =>
+  tx.selectFrom('signing_certs').select(users(now)).where('id', '=', id).executeTakeFirstOrThrow();
+
+export const insertSigningCert = (tx: Tx, row: NewSigningCert): Promise<SigningCertRow> =>
+  tx.insertInto('signing_certs').values(row).returning(COLUMNS).executeTakeFirstOrThrow();
+
+/** The row gets its certificate. Undefined when it is no longer pending. */
+export const activateSigningCert = (
+  tx: Tx,
+  id: string,
+  certificate: SigningCertCertificate & { parent_id?: string | null; name?: string; version?: number },
+): Promise<SigningCertRow | undefined> => moveSigningCert(tx, id, 'active', { set: certificate, returning: COLUMNS });
+
+/** Undefined when it is gone, or was changed since `seenVersion` was read. */
+export const renameSigningCert = (
+  tx: Tx,
+  id: string,
+  seenVersion: number,
+  name: string,
+): Promise<SigningCertRow | undefined> =>
+  tx
+    .updateTable('signing_certs')
+    .set({ name, version: seenVersion + 1 })
+    .where('id', '=', id)
+    .where('version', '=', seenVersion)
+    .where('deleted_at', 'is', null)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+
+/** The row stays; its key is due for removal. To be called under lockSigningCert. */
+export const markSigningCertDeleted = (tx: Tx, id: string, now: Date) =>
+  sql`
+    with deleted as (
+      update signing_certs
+         set deleted_at = ${now}, version = version + 1, key_due_at = case when key_ref is not null then ${now} end
+       where id = ${id} and deleted_at is null
+      returning id
+    )
+    select pg_notify('acmery_due', ${REMOVED_KEYS}) from deleted`.execute(tx);
+
+/** The row waits for a certificate from elsewhere, from now on for everybody to see. */
+export const setSigningCertCsr = (tx: Tx, id: string, csr: Buffer): Promise<SigningCertRow | undefined> =>
+  tx
+    .updateTable('signing_certs')
+    .set({ csr })
+    .where('id', '=', id)
+    .where('state', '=', 'pending')
+    .where('csr', 'is', null)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+
+/** Nobody has seen such a row and nothing refers to it, so nothing of it is kept. */
+export const dropPendingSigningCert = (db: Db, id: string): Promise<{ id: string } | undefined> =>
+  db
+    .deleteFrom('signing_certs')
+    .where('id', '=', id)
+    .where('state', '=', 'pending')
+    .where('csr', 'is', null)
+    .returning('id')
+    .executeTakeFirst();
+
+/** Rows of /v1 that are still in the making although they were begun before this time. */
+export const findUnfinishedSigningCerts = (
+  db: Db,
+  before: Date,
+): Promise<readonly Pick<SigningCertRow, 'id' | 'subject'>[]> =>
+  db
+    .selectFrom('signing_certs')
+    .select(['id', 'subject'])
+    .where('state', '=', 'pending')
+    .where('csr', 'is', null)
+    .where('origin', '=', 'api')
+    .where('deleted_at', 'is', null)
+    .where('created_at', '<', before)
+    .orderBy('id')
+    .execute();
+
+/** In whatever state. */
+export async function hasSigningCert(db: Db, id: string): Promise<boolean> {
+  return (await db.selectFrom('signing_certs').select('id').where('id', '=', id).executeTakeFirst()) !== undefined;
+}
+
+/** The CA cert itself, its parent, and so on up; deleted ones too, because certificates below them live on. */
+export async function findChain(db: Db, id: string): Promise<readonly ChainRow[]> {
+  const { rows } = await sql<ChainRow>`
+    with recursive chain as (
+      select id, parent_id, name, cert_type, state, path_length, name_constraints, der, 0 as depth
+        from signing_certs where id = ${id}
+       union all
+      select p.id, p.parent_id, p.name, p.cert_type, p.state, p.path_length, p.name_constraints, p.der, depth + 1
+        from chain join signing_certs p on p.id = chain.parent_id
+       where depth < ${LONGEST_CHAIN}
+    )
+    select id, name, cert_type, state, path_length, name_constraints, der from chain order by depth`.execute(db);
+  return rows;
+}
+
+const users = (now: Date) =>
+  [
+    sql<boolean>`exists (
+      select from signing_certs child where child.parent_id = signing_certs.id and child.deleted_at is null)`.as(
+      'has_children',
+    ),
+    sql<boolean>`exists (
+      select from directories d where d.signing_cert_id = signing_certs.id and d.deleted_at is null)`.as(
+      'has_directories',
+    ),
+    sql<boolean>`exists (
+      select from orders o where o.signing_cert_id = signing_certs.id and o.state = 'processing')`.as('has_orders'),
+    sql<boolean>`exists (
+      select from issued_certs c
+       where c.signing_cert_id = signing_certs.id and c.revoked_at is null and c.not_after > ${now})`.as('has_leaves'),
+  ] as const;

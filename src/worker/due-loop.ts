@@ -1,0 +1,96 @@
+// One task's loop: claims what is due, runs it, and waits until something becomes due or something running ends.
+import type { Ca } from '../core/ca.ts';
+import type { Claim } from '../core/removed-keys.ts';
+import type { DueTask } from './tasks.ts';
+
+/** How long a notification can be missing. */
+const POLL_MS = 1_000;
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+const LONGEST_POLL_MS = 30_000;
+/** Rows of one claim: a burst is spread over the workers. */
+const BATCH = 20;
+
+export class DueLoop implements AsyncDisposable {
+  readonly #ca: Ca;
+  readonly #task: DueTask;
+  readonly #running = new Set<Promise<void>>();
+  readonly #ended: Promise<void>;
+  #next = Promise.withResolvers<void>();
+  #failures = 0;
+  #isStopping = false;
+
+  constructor(ca: Ca, task: DueTask) {
+    this.#ca = ca;
+    this.#task = task;
+    this.#ended = this.#loop();
+  }
+
+  /** Something may be due. */
+  wake(): void {
+    this.#next.resolve();
+  }
+
+  /** Claims nothing more, and waits for what runs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true;
+    this.wake();
+    await this.#ended;
+    await Promise.all(this.#running);
+  }
+
+  async #loop(): Promise<void> {
+    while (!this.#isStopping) {
+      // Made anew before the claim: who wakes us during it is not missed.
+      this.#next = Promise.withResolvers();
+      const room = Math.min(BATCH, this.#task.concurrency - this.#running.size);
+      const claims = room > 0 ? await this.#claim(room) : [];
+      for (const claim of claims) this.#start(claim);
+      if (claims.length === room && room > 0) continue;
+      const timer = setTimeout(() => this.wake(), Math.min(POLL_MS * 2 ** this.#failures, LONGEST_POLL_MS));
+      await this.#next.promise;
+      clearTimeout(timer);
+    }
+  }
+
+  async #claim(limit: number): Promise<readonly Claim[]> {
+    try {
+      const claims = await this.#task.claim(this.#ca, limit, this.#task.leaseMs);
+      this.#failures = 0;
+      return claims;
+    } catch (error) {
+      this.#failures += 1;
+      this.#ca.events.taskFailed({ task: this.#task.name, attempt: this.#failures, error });
+      return [];
+    }
+  }
+
+  #start(claim: Claim): void {
+    const run = this.#run(claim).finally(() => {
+      this.#running.delete(run);
+      this.wake();
+    });
+    this.#running.add(run);
+  }
+
+  async #run(claim: Claim): Promise<void> {
+    const { name } = this.#task;
+    try {
+      await this.#task.run(this.#ca, claim);
+      this.#ca.events.taskDone({ task: name });
+    } catch (error) {
+      this.#ca.events.taskFailed({ task: name, id: claim.id, attempt: claim.attempt, error });
+      await this.#postpone(claim);
+    }
+  }
+
+  async #postpone(claim: Claim): Promise<void> {
+    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** (claim.attempt - 1), LONGEST_RETRY_MS);
+    try {
+      await this.#task.postpone(this.#ca, claim, new Date(this.#ca.clock.now().getTime() + waitMs));
+    } catch (error) {
+      // The row is due again when its lease ends.
+      this.#ca.events.taskFailed({ task: this.#task.name, id: claim.id, attempt: claim.attempt, error });
+    }
+  }
+}

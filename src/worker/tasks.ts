@@ -1,0 +1,45 @@
+// What is done in the background: rows that become due, and duties that come round. A new task is a row here.
+import { ensureAuditPartitions } from '../core/audit-partitions.ts';
+import type { Ca } from '../core/ca.ts';
+import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
+import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
+
+/** Work on rows that are due, each under a lease. */
+export type DueTask = {
+  /** The payload of the NOTIFY on `acmery_due` that says that a row has become due. */
+  readonly name: string;
+  /** How many rows are worked on at once by one process. */
+  readonly concurrency: number;
+  /** Longer than a run ever takes. */
+  readonly leaseMs: number;
+  claim(ca: Ca, limit: number, leaseMs: number): Promise<readonly Claim[]>;
+  /** Throws where it has to be tried again later. */
+  run(ca: Ca, claim: Claim): Promise<void>;
+  postpone(ca: Ca, claim: Claim, dueAt: Date): Promise<void>;
+};
+
+/** Work that is done now and then, by one replica at a time. */
+export type Duty = {
+  readonly name: string;
+  readonly intervalMs: number;
+  run(ca: Ca): Promise<void>;
+};
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+export const dueTasks: readonly DueTask[] = [
+  {
+    name: 'signing_cert_keys',
+    concurrency: 4,
+    leaseMs: MINUTE_MS,
+    claim: claimRemovedKeys,
+    run: removeKey,
+    postpone: postponeKeyRemoval,
+  },
+];
+
+export const duties: readonly Duty[] = [
+  { name: 'pending_signing_certs', intervalMs: MINUTE_MS, run: finishPendingSigningCerts },
+  { name: 'audit_partitions', intervalMs: DAY_MS, run: ensureAuditPartitions },
+];
