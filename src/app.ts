@@ -19,16 +19,15 @@ import { openFileKeyStore } from './keys/file-key-store.ts';
 import { runningPostgresUrl } from './postgres/attach.ts';
 import { usualPlaces } from './postgres/binaries.ts';
 import { startPostgres } from './postgres/cluster.ts';
-import { ensureAuditPartitions } from './store/audit.ts';
 import { awaitDatabase } from './store/await-database.ts';
 import { openDatabase } from './store/database.ts';
 import { createEvents, type Events } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { version } from './version.ts';
+import { startWorker } from './worker/worker.ts';
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const TLS_FILES_INTERVAL_MS = 10_000;
 const DRAIN_MS = 20_000;
 
@@ -69,13 +68,11 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   await awaitDatabase(url, events, signal);
   const ca = await openCa(url, settings, events, scope);
   state.ca = ca;
-  const every = (name: string, intervalMs: number, task: () => Promise<unknown>): Promise<void> => {
-    const onError = (error: unknown): void => events.internalError({ where: name, error });
-    return scope.use(new Periodic({ intervalMs, task, onError })).runNow();
-  };
-  state.clocks = new ClockWatch(ca);
-  await every('clock comparison', MINUTE_MS, () => state.clocks?.compare() ?? Promise.resolve());
-  await every('audit partitions', DAY_MS, () => ensureAuditPartitions(ca.database.db, ca.clock.now()));
+  const clocks = new ClockWatch(ca);
+  state.clocks = clocks;
+  const onError = (error: unknown): void => events.internalError({ where: 'clock comparison', error });
+  await scope.use(new Periodic({ intervalMs: MINUTE_MS, task: () => clocks.compare(), onError })).runNow();
+  scope.use(startWorker(ca));
 
   const { bootstrapToken } = settings;
   const credentials = bootstrapToken === undefined ? {} : { bootstrapToken };
