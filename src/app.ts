@@ -19,6 +19,8 @@ import { openFileKeyStore } from './keys/file-key-store.ts';
 import { runningPostgresUrl } from './postgres/attach.ts';
 import { usualPlaces } from './postgres/binaries.ts';
 import { startPostgres } from './postgres/cluster.ts';
+import { createCaaResolver } from './prober/caa.ts';
+import { createResolver } from './prober/resolver.ts';
 import { awaitDatabase } from './store/await-database.ts';
 import { openDatabase } from './store/database.ts';
 import { createEvents, type Events } from './telemetry/events.ts';
@@ -131,7 +133,8 @@ async function openCa(url: string, settings: Settings, events: Events, scope: As
   scope.use(database);
   const keys = await openFileKeyStore(join(settings.dataDir, 'keys'));
   const { publicUrl, httpUrl } = settings;
-  return { database, keys, clock: { now: () => new Date() }, urls: { publicUrl, httpUrl }, events };
+  const caa = createCaaResolver(createResolver({ servers: settings.validationResolvers }));
+  return { database, keys, clock: { now: () => new Date() }, urls: { publicUrl, httpUrl }, caa, events };
 }
 
 async function ownPostgres(

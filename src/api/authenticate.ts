@@ -47,9 +47,14 @@ export function authenticator(ca: Ca, { bootstrapToken, callerReview }: Credenti
     const token = BEARER.exec(authorization ?? '')?.[1];
     if (token === undefined) return missing(authorization);
     const caller = await callerOf(token, head, needed);
-    if (!mayDo(caller, needed)) return denied(needed, caller.permission);
+    requirePermission(caller, needed);
     return { ...caller, requestId: head.requestId };
   };
+}
+
+/** Throws 403 for callers of a lower level; for what a body asks for beyond its route, too. */
+export function requirePermission(caller: Caller, needed: Permission): void {
+  if (!mayDo(caller, needed)) denied(needed, caller.permission);
 }
 
 /** Only who holds a token learns why it is not accepted. */

@@ -1,12 +1,14 @@
 // Every setting of the program, one row each: parsing, validation, --help and the README table all come from here.
 import {
   cidr,
+  dnsServer,
   duration,
   listenAddress,
   listOf,
   oneOf,
   path,
   postgresUrl,
+  publicUrl,
   secretText,
   tlsName,
   urlOf,
@@ -56,9 +58,10 @@ export const settings = {
     env: 'ACMERY_OPS_LISTEN',
     about: 'Plain HTTP: `/livez`, `/readyz`, `/metrics`.',
   }),
-  publicUrl: withDefault(urlOf('https'), 'https://localhost:8443', {
+  publicUrl: withDefault(publicUrl, 'https://localhost:8443', {
     env: 'ACMERY_PUBLIC_URL',
-    about: 'Where clients reach us; it ends up in directory URLs and account URLs for years.',
+    about:
+      'Where clients reach us; it ends up in directory URLs and account URLs for years. `{slug}` as the first label of its host gives every directory a host of its own.',
   }),
   httpUrl: withDefault(urlOf('http'), 'http://localhost:8080', {
     env: 'ACMERY_HTTP_URL',
@@ -82,6 +85,11 @@ export const settings = {
     env: 'ACMERY_TLS_KEY_FILE',
     fallbackText: 'none',
     about: 'PEM key of `ACMERY_TLS_CERT_FILE`.',
+  }),
+  validationResolvers: optional(listOf(dnsServer), {
+    env: 'ACMERY_VALIDATION_RESOLVERS',
+    fallbackText: "the system's",
+    about: 'DNS servers that validations and CAA look-ups ask, as `address:port`.',
   }),
   bootstrapToken: optional(secretText(32), {
     env: 'ACMERY_BOOTSTRAP_TOKEN',

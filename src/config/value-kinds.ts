@@ -76,6 +76,31 @@ export const urlOf = (scheme: 'http' | 'https'): ValueKind<string> => ({
   },
 });
 
+const FIRST_LABEL_IS_SLUG = /^https:\/\/\{slug\}\.(?=[^/:])/;
+
+/** As urlOf('https'); `{slug}` may stand for the whole first label of the host, so that every directory has its own. */
+export const publicUrl: ValueKind<string> = {
+  accepts: `${urlOf('https').accepts}; {slug} may be the first label of its host`,
+  parse: (value) => {
+    const url = urlOf('https').parse(value);
+    const rest = url?.replace(FIRST_LABEL_IS_SLUG, 'https://');
+    return rest === undefined || /[{}]|%7[bd]/i.test(rest) ? undefined : url;
+  },
+};
+
+/** A resolver is named by its address: there is none yet that could look up a name. */
+export const dnsServer: ValueKind<string> = {
+  accepts: 'an IP address with or without a port, such as 10.0.0.10:53 or [fd00::10]:53',
+  parse: (value) => {
+    if (isIP(value) === 6) return value.includes('%') ? undefined : `[${value}]:53`;
+    const match = /^(?:\[([^\]%]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(value);
+    const port = Number(match?.[3] ?? 53);
+    if (port === 0 || port > 65_535) return undefined;
+    if (match?.[1] !== undefined) return isIP(match[1]) === 6 ? `[${match[1]}]:${port}` : undefined;
+    return isIP(match?.[2] ?? '') === 4 ? `${match?.[2]}:${port}` : undefined;
+  },
+};
+
 export const postgresUrl: ValueKind<string> = {
   accepts: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
   parse: (value) => (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value) ? value : undefined),

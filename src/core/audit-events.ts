@@ -1,5 +1,5 @@
 // The audit log: every change with who made it, and what stood there before and after.
-import { appendAudit } from '../store/audit.ts';
+import { type AuditRecord, appendAudit } from '../store/audit.ts';
 import { type AuditFilter, type AuditRow, listAuditRows } from '../store/audit-events.ts';
 import type { Tx } from '../store/database.ts';
 import { withoutSecrets } from '../telemetry/redact.ts';
@@ -47,9 +47,22 @@ export type AuditEventView = {
  * Writes the record of a change in the transaction that makes it, so that there is neither without the other. Of fields
  * given both before and after, those that differ are kept. Secrets are left out, whatever is passed.
  */
-export async function recordChange(tx: Tx, actor: Actor, now: Date, change: Change): Promise<void> {
+export const recordChange = (tx: Tx, actor: Actor, now: Date, change: Change): Promise<void> =>
+  recordChanges(tx, actor, now, [change]);
+
+/** As recordChange, for what is done to many at once. */
+export async function recordChanges(tx: Tx, actor: Actor, now: Date, changes: readonly Change[]): Promise<void> {
+  await appendAudit(tx, ...changes.map((change) => recordOf(actor, now, change)));
+}
+
+/** One page of records, ordered by time. Throws `unknown_cursor`. */
+export async function listAuditEvents(ca: Ca, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEventView>> {
+  return pageOf(await listAuditRows(ca.database.db, filter, page), viewOf);
+}
+
+function recordOf(actor: Actor, now: Date, change: Change): AuditRecord {
   const { before, after } = onlyChanged(change);
-  await appendAudit(tx, {
+  return {
     id: newUuid(now),
     actorKind: actor.kind,
     actor: actor.name,
@@ -61,12 +74,7 @@ export async function recordChange(tx: Tx, actor: Actor, now: Date, change: Chan
       ...(before && { before: withoutSecretFields(before) }),
       ...(after && { after: withoutSecretFields(after) }),
     },
-  });
-}
-
-/** One page of records, ordered by time. Throws `unknown_cursor`. */
-export async function listAuditEvents(ca: Ca, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEventView>> {
-  return pageOf(await listAuditRows(ca.database.db, filter, page), viewOf);
+  };
 }
 
 function onlyChanged({ before, after }: Change): Pick<Change, 'before' | 'after'> {

@@ -1,12 +1,6 @@
 // What CAA records say about one identifier (RFC 8659, RFC 8657): pure, over answers that somebody else looked up.
 import { quoted } from '../schema/field-problem.ts';
-
-export type CaaRecord = { readonly flags: number; readonly tag: string; readonly value: string };
-
-/** One step of the climb: the records of a name (none for NXDOMAIN and NODATA), or why the lookup failed. */
-export type CaaAnswer =
-  | { readonly name: string; readonly records: readonly CaaRecord[] }
-  | { readonly name: string; readonly failure: string };
+import type { CaaAnswer, CaaRecord } from './ports.ts';
 
 export type CaaRequest = {
   readonly identifier: { readonly value: string; readonly wildcard: boolean };
@@ -14,7 +8,7 @@ export type CaaRequest = {
   readonly answers: readonly CaaAnswer[];
   /** The domains that stand for this directory: its caa_tag. */
   readonly issuerDomains: readonly string[];
-  /** The account's URL under every slug of the directory. */
+  /** The account's URL under every slug of the directory; empty where no account is given. */
   readonly accountUrls: readonly string[];
   readonly validationMethod: string;
   readonly onMissingCaa: 'pass' | 'fail';
@@ -99,7 +93,8 @@ function objectionOf(record: CaaRecord, request: CaaRequest): string | undefined
   // CAA-7, CAA-8: a parameter that stands twice cannot be met.
   const accounts = valuesOf('accounturi');
   if (accounts.length > 1) return 'has more than one accounturi';
-  if (accounts[0] !== undefined && !request.accountUrls.includes(accounts[0])) return 'names another account';
+  if (accounts[0] !== undefined && !request.accountUrls.includes(accounts[0]))
+    return request.accountUrls.length === 0 ? 'names an account, and none is given' : 'names another account';
   const methods = valuesOf('validationmethods');
   if (methods.length > 1) return 'has more than one validationmethods';
   if (methods[0] !== undefined && !methods[0].split(',').includes(request.validationMethod)) {

@@ -25,7 +25,7 @@ function nameProblem(name: string): string | undefined {
   if (name === '') return 'is an empty name';
   if (name.length > 253) return `has ${name.length} characters; a DNS name has at most 253`;
   if (/[^\p{ASCII}]/u.test(name)) return nonAsciiProblem(name);
-  if (isIP(name) !== 0 || /^\[.*\]$/.test(name)) return 'is an IP address; ask for it as an identifier of type ip';
+  if (isIP(name) !== 0 || /^\[.*\]$/.test(name)) return 'is an IP address, not a DNS name';
   if (name.endsWith('.')) return 'ends in a dot; write it without';
   const labels = name.split('.');
   for (const label of labels) {
@@ -34,7 +34,7 @@ function nameProblem(name: string): string | undefined {
   }
   // SEC-2: each spelling of an address that inet_aton knows ends in a number, and no top-level domain does.
   if (/^(\d+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) {
-    return 'ends in a number, so programs read it as an IP address; ask for addresses as identifiers of type ip';
+    return 'ends in a number, so programs read it as an IP address';
   }
   return undefined;
 }

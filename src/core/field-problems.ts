@@ -42,7 +42,8 @@ export class FieldProblems {
   }
 }
 
-function invalid(problems: readonly FieldProblem[]): CaError {
+/** The refusal of a body with these problems, of which there is at least one. */
+export function invalid(problems: readonly FieldProblem[]): CaError {
   const shown = problems.slice(0, SHOWN).map(({ field, message }) => `${field}: ${message}`);
   const rest = problems.length - shown.length;
   const text = shown.map((sentence) => sentence.replace(/\.$/, '')).join('; ');

@@ -171,7 +171,8 @@ function issuerUsable({ issuer, directory, now }: IssuanceRequest): Verdict {
     : fail(`CA cert ${issuer.name} ${problem}; directory ${directory.name} needs another one.`);
 }
 
-function issuerProblem(issuer: IssuerPolicy, now: Date): string | undefined {
+/** Why a CA cert cannot sign leaves now, as the end of a sentence. */
+export function issuerProblem(issuer: IssuerPolicy, now: Date): string | undefined {
   if (issuer.deleted) return 'was deleted';
   if (issuer.state === 'revoked') return 'is revoked';
   if (issuer.state === 'pending') return 'has no certificate yet';
@@ -262,7 +263,8 @@ const verdictOn = (
     ? { identifier: raw(identifier), outcome: 'fail', detail: `${rule}; ${identifier.value} is outside.` }
     : { identifier: raw(identifier), outcome: 'pass', detail: `${identifier.value} ${match}.` };
 
-function summary(identifiers: readonly IdentifierVerdict[], whenAllPass: string): Verdict {
+/** Fails where one identifier fails. */
+export function summary(identifiers: readonly IdentifierVerdict[], whenAllPass: string): Verdict {
   const [first, ...others] = identifiers.filter(({ outcome }) => outcome === 'fail');
   if (first === undefined) return { outcome: 'pass', detail: whenAllPass, identifiers };
   const more =

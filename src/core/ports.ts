@@ -1,4 +1,4 @@
-// What the core needs from outside: time and keys. Adapters implement these; the core never learns which.
+// What the core needs from outside: time, keys and DNS. Adapters implement these; the core never learns which.
 import type { Signer } from '../x509/signer.ts';
 
 export type { Signer };
@@ -41,8 +41,24 @@ export type KeyStore = {
   read(ref: string): Promise<StoredKey | undefined>;
   /** Throws CaError `unavailable` when the key is not there or cannot be read now. */
   signer(ref: string): Promise<Signer>;
-  /** The symmetric key `ref`, made on first use. */
+  /** The symmetric key `ref`. Throws CaError `unavailable` when it is not there or cannot be read now. */
   sealer(ref: string): Promise<Sealer>;
+  /** The symmetric key `ref`, made where there is none. */
+  createSealer(ref: string): Promise<Sealer>;
   remove(ref: string): Promise<void>;
   list(): Promise<readonly StoredKey[]>;
 };
+
+/** One CAA record: the flags byte as it came (128: critical), the tag in the spelling of the zone. */
+export type CaaRecord = { readonly flags: number; readonly tag: string; readonly value: string };
+
+/** One step of the climb: the records that stand at a name (none for NXDOMAIN and NODATA), or why nobody knows. */
+export type CaaAnswer =
+  | { readonly name: string; readonly records: readonly CaaRecord[] }
+  | { readonly name: string; readonly failure: string };
+
+/**
+ * Looks up the CAA records that govern a DNS name, never an address: answers from the name upwards, up to the first that
+ * has records or is a failure, else up to the top-level domain. Rejects only with the signal's reason.
+ */
+export type CaaResolver = (name: string, signal: AbortSignal) => Promise<readonly CaaAnswer[]>;

@@ -1,4 +1,5 @@
 // Where the service is reached from outside: what directory documents and certificates say, for as long as they live.
+import { isIP } from 'node:net';
 import { formatId } from './ids.ts';
 
 export type Urls = {
@@ -15,3 +16,23 @@ export const ocspUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
   `${httpUrl}/ocsp/${formatId('scrt', signingCertId)}`;
 export const caCertificateUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
   `${httpUrl}/ca/${formatId('scrt', signingCertId)}.crt`;
+
+export const directoryUrl = (urls: Urls, slug: string): string => `${acmeUrl(urls, slug)}/directory`;
+/** The kid of an account, under one of the slugs of its directory. */
+export const accountUrl = (urls: Urls, slug: string, acmeKeyId: string): string =>
+  `${acmeUrl(urls, slug)}/account/${formatId('acmk', acmeKeyId)}`;
+
+/** The issuer domain that CAA records name for a directory unless it says another one. */
+export function defaultCaaTag({ publicUrl }: Urls, slug: string): string {
+  const host = new URL(withSlug(publicUrl, slug)).hostname;
+  // The host is the directory's own already.
+  if (publicUrl.includes(SLUG)) return host;
+  const isDomain = host !== 'localhost' && isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0;
+  return `${slug}.${isDomain ? host : 'acmery.internal'}`;
+}
+
+const SLUG = '{slug}';
+
+const acmeUrl = ({ publicUrl }: Urls, slug: string): string => `${withSlug(publicUrl, slug)}/acme/${slug}`;
+
+const withSlug = (publicUrl: string, slug: string): string => publicUrl.replace(SLUG, slug);

@@ -40,6 +40,14 @@ export async function openFileKeyStore(folder: string): Promise<KeyStore> {
     return keys.filter((key) => key !== undefined);
   }
 
+  async function sealer(ref: string): Promise<Sealer> {
+    const cached = sealers.get(ref);
+    if (cached !== undefined) return cached;
+    const opened = sealerOf(await openSealingKey(folder, ref));
+    sealers.set(ref, opened);
+    return opened;
+  }
+
   return {
     read,
     list,
@@ -60,12 +68,10 @@ export async function openFileKeyStore(folder: string): Promise<KeyStore> {
       signers.set(ref, signer);
       return signer;
     },
-    async sealer(ref) {
-      const cached = sealers.get(ref);
-      if (cached !== undefined) return cached;
-      const sealer = sealerOf(await openSealingKey(folder, ref));
-      sealers.set(ref, sealer);
-      return sealer;
+    sealer,
+    async createSealer(ref) {
+      await ensureSealingKey(folder, fileOf(ref, SEALING_KEY));
+      return sealer(ref);
     },
     async remove(ref) {
       signers.delete(ref);
@@ -100,9 +106,7 @@ async function openKey(folder: string, ref: string): Promise<Opened | undefined>
 }
 
 async function openSealingKey(folder: string, ref: string): Promise<Buffer> {
-  const name = fileOf(ref, SEALING_KEY);
-  await ensureSealingKey(folder, name);
-  const text = (await readPrivateFile(folder, name)) ?? raiseMissing(folder, ref);
+  const text = (await readPrivateFile(folder, fileOf(ref, SEALING_KEY))) ?? raiseMissing(folder, ref);
   try {
     const key = parseSealingKey(text);
     if (key === undefined) throw damaged(folder, ref);

@@ -1,16 +1,6 @@
 // Finds the CAA records that govern a name: RFC 8659 section 3, the climb from the name to its top-level domain.
-import type { CaaRecord, DnsAnswer, DnsResolver } from './resolver.ts';
-
-/** One level of the climb: the records that stand at the name (none is an answer too), or why nobody knows. */
-type CaaAnswer =
-  | { readonly name: string; readonly records: readonly CaaRecord[] }
-  | { readonly name: string; readonly failure: string };
-
-/** From the name upwards; ends at the first level that has records or failed, else at the top-level domain. */
-type CaaLookup = readonly CaaAnswer[];
-
-/** For a DNS name (never an address), with or without `*.`. Rejects only with the signal's reason. */
-export type CaaResolver = (name: string, signal: AbortSignal) => Promise<CaaLookup>;
+import type { CaaAnswer, CaaRecord, CaaResolver } from '../core/ports.ts';
+import type { DnsAnswer, DnsResolver } from './resolver.ts';
 
 const MAX_LEVELS = 16;
 const LEVELS_AT_ONCE = 4;

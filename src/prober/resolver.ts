@@ -1,8 +1,6 @@
 // DNS look-ups whose outcome is data: records, nothing there, or a failure that says which name got which answer.
 import { Resolver } from 'node:dns/promises';
-
-/** One CAA record: the flags byte as it came (128: critical), the tag in the spelling of the zone. */
-export type CaaRecord = { readonly flags: number; readonly tag: string; readonly value: string };
+import type { CaaRecord } from '../core/ports.ts';
 
 export type DnsAnswer<Row> =
   | { readonly outcome: 'found'; readonly name: string; readonly records: readonly Row[] }

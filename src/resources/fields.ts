@@ -21,7 +21,7 @@ import {
   slug,
   timestamp,
 } from '../schema/fragments.ts';
-import { createOnly, inputOnly, inputReader, readOnly, writable } from './field.ts';
+import { type CreateInput, createOnly, inputOnly, inputReader, readOnly, type UpdateInput, writable } from './field.ts';
 import { revocationReasonNames, revocationReasonNumbers } from './revocation-reasons.ts';
 
 export const certTypes = ['intermediate', 'root'] as const;
@@ -204,8 +204,8 @@ export const directoryFields = {
       description: 'Key types that certificates may have.',
     }),
   ),
-  terms_of_service: writable('optional', orNull(httpUrl, 'URL of the terms that accounts agree to.')),
-  website: writable('optional', orNull(httpUrl, 'URL of a page about this directory.')),
+  terms_of_service: writable('optional', nullable(described(httpUrl, 'URL of the terms that accounts agree to.'))),
+  website: writable('optional', nullable(described(httpUrl, 'URL of a page about this directory.'))),
   rollover_days: writable(
     'default',
     described(integer(0, 365, { default: 7 }), 'Days over which renewals are spread after a change of CA; 0 for none.'),
@@ -275,6 +275,9 @@ export const orderFields = {
   not_after: readOnly(orNull(timestamp, 'Requested end of the certificate.')),
   state: readOnly(oneOf(orderStates, { description: 'State of the order.' })),
 };
+
+export type DirectoryCreate = CreateInput<typeof directoryFields>;
+export type DirectoryUpdate = UpdateInput<typeof directoryFields>;
 
 export const signingCertInput = inputReader('signing_cert', signingCertFields);
 export const directoryInput = inputReader('directory', directoryFields);

@@ -1,4 +1,5 @@
 // Revocation reasons: RFC 5280 numbers, the names of /v1, and who may give which.
+import type { Checked } from '../schema/validator.ts';
 
 /** Operators may give all of these; numbers 6, 7 and 8 are never used here. */
 export const revocationReasons = {
@@ -25,6 +26,21 @@ export const reasonNumbered = (number: number): RevocationReason | undefined =>
 export const clientReasonNumbers: readonly number[] = revocationReasonNames
   .filter((name) => revocationReasons[name].fromClients)
   .map((name) => revocationReasons[name].number);
+
+/** A revocation gives its reason by number or by name, not by both; by neither it is unspecified. */
+export function chosenReason(
+  wrapper: string,
+  given: { readonly reason?: number | undefined; readonly revoke_reason?: RevocationReason | undefined },
+): Checked<RevocationReason> {
+  if (given.reason !== undefined && given.revoke_reason !== undefined) {
+    const message = 'give reason or revoke_reason, not both';
+    return { ok: false, problems: [{ field: `${wrapper}.revoke_reason`, code: 'not_applicable', message }] };
+  }
+  const reason = given.revoke_reason ?? reasonNumbered(given.reason ?? 0);
+  if (reason !== undefined) return { ok: true, value: reason };
+  const message = `expected one of ${revocationReasonNumbers.join(', ')}, got ${given.reason}`;
+  return { ok: false, problems: [{ field: `${wrapper}.reason`, code: 'not_allowed', message }] };
+}
 
 function isRevocationReason(name: string): name is RevocationReason {
   return Object.hasOwn(revocationReasons, name);

@@ -23,20 +23,18 @@ const DEFAULT = 'audit_default';
 const MONTHS_AHEAD = 2;
 const LOCK = 6_022_140_858; // one maker of partitions at a time
 
-export async function appendAudit(db: Db, record: AuditRecord): Promise<void> {
-  await db
-    .insertInto('audit')
-    .values({
-      id: record.id,
-      actor_kind: record.actorKind,
-      actor: record.actor,
-      action: record.action,
-      object_kind: record.objectKind,
-      object_id: record.objectId ?? null,
-      request_id: record.requestId ?? null,
-      detail: record.detail === undefined ? null : JSON.stringify(record.detail),
-    })
-    .execute();
+export async function appendAudit(db: Db, ...records: readonly AuditRecord[]): Promise<void> {
+  const column = <Value>(read: (record: AuditRecord) => Value | undefined) =>
+    records.map((record) => read(record) ?? null);
+  await sql`
+    insert into audit (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)
+    select id, actor_kind, actor, action, object_kind, object_id, request_id, detail::jsonb
+      from unnest(${column(({ id }) => id)}::uuid[], ${column(({ actorKind }) => actorKind)}::text[],
+                  ${column(({ actor }) => actor)}::text[], ${column(({ action }) => action)}::text[],
+                  ${column(({ objectKind }) => objectKind)}::text[], ${column(({ objectId }) => objectId)}::uuid[],
+                  ${column(({ requestId }) => requestId)}::text[],
+                  ${column(({ detail }) => (detail === undefined ? undefined : JSON.stringify(detail)))}::text[])
+        as record (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)`.execute(db);
 }
 
 /**

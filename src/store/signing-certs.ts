@@ -148,7 +148,7 @@ export const markSigningCertDeleted = (tx: Tx, id: string, now: Date) =>
   sql`
     with deleted as (
       update signing_certs
-         set deleted_at = ${now}, version = version + 1, key_due_at = case when key_ref is not null then ${now} end
+         set deleted_at = ${now}, version = version + 1, key_due_at = case when key_ref is not null then ${now}::timestamptz end
        where id = ${id} and deleted_at is null
       returning id
     )

@@ -128,6 +128,24 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     log.warn(event, 'the making of a CA cert failed, and could not be undone at once');
   },
 
+  acmeKeyRegistered(event: { readonly id: string; readonly directoryId: string; readonly by: string }): void {
+    metrics.acmeKeys.add({ change: 'registered' });
+    log.info(event, 'account key registered');
+  },
+  acmeKeyRevoked(event: { readonly id: string; readonly endedOrders: number; readonly revokedCerts: number }): void {
+    metrics.acmeKeys.add({ change: 'revoked' });
+    log.info(event, 'account key revoked');
+  },
+  certsRevoked(event: { readonly reason: string; readonly count: number }): void {
+    metrics.certsRevoked.add({ reason: event.reason }, event.count);
+    log.info(event, 'certificates revoked');
+  },
+  /** The revocation itself is committed. */
+  crlMarkFailed(event: { readonly signingCertIds: readonly string[]; readonly error: unknown }): void {
+    metrics.crlMarkFailures.add({});
+    log.warn(event, 'a revocation waits for the next sweep to reach its CRL');
+  },
+
   servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {
     metrics.servingCertificates.add({ outcome: 'made' });
     metrics.servingCertificateEnd.set({}, event.notAfter.getTime() / 1000);

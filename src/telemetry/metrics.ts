@@ -54,6 +54,18 @@ export function createMetrics() {
       change: ['created', 'completed', 'deleted', 'key_removed', 'dropped', 'undo_failed'],
     }),
 
+    acmeKeys: counter('acmery_acme_key_changes_total', 'Changes of account keys, by what was done.', {
+      change: ['registered', 'revoked'],
+    }),
+    certsRevoked: counter('acmery_certificates_revoked_total', 'Certificates revoked, by reason.', {
+      reason: declaredElsewhere,
+    }),
+    crlMarkFailures: counter(
+      'acmery_crl_mark_failures_total',
+      'Revocations whose CRL could not be marked at once; a sweep does it later.',
+      {},
+    ),
+
     servingCertificates: counter('acmery_serving_certificates_total', 'Certificates for our own HTTPS, by outcome.', {
       outcome: ['made', 'rotated', 'refused'],
     }),

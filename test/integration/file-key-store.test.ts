@@ -55,7 +55,7 @@ test('stores a key once: the first of many wins and all are given it', async () 
 test('files are for the owner alone, and so is the folder', async () => {
   const store = await openFileKeyStore(folder);
   await store.createOnce(ref, await aKeyMaterial());
-  await store.sealer('wrap');
+  await store.createSealer('wrap');
   expect(await modeOf(folder)).toBe('700');
   for (const name of await readdir(folder)) expect(await modeOf(join(folder, name))).toBe('600');
 });
@@ -91,11 +91,19 @@ test('finds a key by its origin: the same uid first, else the newest of that nam
 
 test('a sealing key is made once and opens the boxes after a restart', async () => {
   const stores = await Promise.all(Array.from({ length: 4 }, () => openFileKeyStore(folder)));
-  const sealers = await Promise.all(stores.map((store) => store.sealer('wrap')));
+  const sealers = await Promise.all(stores.map((store) => store.createSealer('wrap')));
   const boxes = sealers.map((sealer) => sealer.seal(Buffer.from('secret'), 'id'));
   const later = await (await openFileKeyStore(folder)).sealer('wrap');
   for (const box of boxes) expect(later.open(box, 'id').toString()).toBe('secret');
   expect(await (await openFileKeyStore(folder)).list()).toEqual([]);
+});
+
+test('a sealing key is not made by asking for it', async () => {
+  const store = await openFileKeyStore(folder);
+  expect(await complaint(store.sealer('wrap'))).toMatch(/^unavailable: The key wrap is not in .*Restore/);
+  expect(await readdir(folder)).toEqual([]);
+  await store.createSealer('wrap');
+  await expect(store.sealer('wrap')).resolves.toBeDefined();
 });
 
 test('removes a key for good, twice without complaint', async () => {
@@ -135,7 +143,7 @@ test('refuses a key file or a folder that others can read, and says how to repai
 test('says that a damaged file must be restored, and shows nothing of it', async () => {
   const store = await openFileKeyStore(folder);
   await store.createOnce(ref, await aKeyMaterial());
-  await store.sealer('wrap');
+  await store.createSealer('wrap');
   const path = join(folder, `${ref}.pem`);
   const whole = await readFile(path, 'utf8');
   const certificate = await aCertificate({}, await generatePrivateKey('ec_256'));
@@ -174,6 +182,7 @@ test.each(['../a', 'a/b', '', '.', 'A', 'a.pem', 'a\0', 'x'.repeat(81), '-a'])(
     await expect(store.read(bad)).rejects.toThrow(RangeError);
     await expect(store.remove(bad)).rejects.toThrow(RangeError);
     await expect(store.sealer(bad)).rejects.toThrow(RangeError);
+    await expect(store.createSealer(bad)).rejects.toThrow(RangeError);
   },
 );
 

@@ -12,7 +12,7 @@ import { trustedProxies } from '../../src/http/client-address.ts';
 import { mount } from '../../src/http/mount.ts';
 import { openListener } from '../../src/http/server.ts';
 import { check } from '../../src/schema/validator.ts';
-import { type TestCa, testCa } from './ca.ts';
+import { type TestCa, type TestCaOptions, testCa } from './ca.ts';
 
 export type Who = Permission | 'bootstrap' | 'nobody' | { readonly token: string };
 
@@ -22,7 +22,7 @@ type Sent = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-type ApiAnswer = {
+export type ApiAnswer = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -48,11 +48,11 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** `await using api = await testApi()`. The routes are all those of /v1 when none are given. */
 export async function testApi(
-  options: Pick<Credentials, 'callerReview'> & { readonly routes?: readonly ApiRoute[] } = {},
+  options: Pick<Credentials, 'callerReview'> & TestCaOptions & { readonly routes?: readonly ApiRoute[] } = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
-  const { ca, databaseUrl, logLines } = opened.use(await testCa());
-  const { routes = apiRoutes('0.0.0-test'), ...credentials } = options;
+  const { ca, databaseUrl, logLines } = opened.use(await testCa(options));
+  const { routes = apiRoutes('0.0.0-test'), caa: _, ...credentials } = options;
   const door = apiDoor({ ca, routes, bootstrapToken: BOOTSTRAP_TOKEN, ...credentials });
   const listener = await openListener({
     setting: 'ACMERY_API_LISTEN',

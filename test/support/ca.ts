@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ca } from '../../src/core/ca.ts';
+import type { CaaResolver } from '../../src/core/ports.ts';
+import { ensureWrapKey } from '../../src/core/secret-box.ts';
 import { openFileKeyStore } from '../../src/keys/file-key-store.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
@@ -17,7 +19,12 @@ export type TestCa = AsyncDisposable & {
   readonly logLines: readonly string[];
 };
 
-export async function testCa(): Promise<TestCa> {
+export type TestCaOptions = {
+  /** DNS; without it every look-up fails. */
+  readonly caa?: CaaResolver;
+};
+
+export async function testCa({ caa = noDns }: TestCaOptions = {}): Promise<TestCa> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await testDatabase());
   const folder = await mkdtemp(join(tmpdir(), 'acmery-keys-'));
@@ -28,8 +35,12 @@ export async function testCa(): Promise<TestCa> {
     keys: await openFileKeyStore(join(folder, 'keys')),
     clock: testClock(),
     urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
+    caa,
     events: createEvents(log, createMetrics()),
   };
+  await ensureWrapKey(ca);
   const running = opened.move();
   return { ca, databaseUrl: database.url, logLines, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
+
+const noDns: CaaResolver = async (name) => [{ name, failure: 'there is no DNS in this test' }];

@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type CaaAnswer,
-  type CaaRecord,
-  type CaaRequest,
-  caaClimb,
-  decideCaa,
-  parseIssueValue,
-} from '../../../src/core/caa-policy.ts';
+import { type CaaRequest, caaClimb, decideCaa, parseIssueValue } from '../../../src/core/caa-policy.ts';
+import type { CaaAnswer, CaaRecord } from '../../../src/core/ports.ts';
 
 const ACCOUNT = 'https://ca.example/acme/web/acct/1';
 const record = (text: string): CaaRecord => {
@@ -193,4 +187,10 @@ test('hostile values cost linear time', () => {
   ]) {
     expect(parseIssueValue(value)).toBeUndefined();
   }
+});
+
+test('CAA-7: a record for an account grants nothing where no account is given', () => {
+  const verdict = decide('a.b.c', { 'a.b.c': [`0 issue ca.example; accounturi=${ACCOUNT}`] }, { accountUrls: [] });
+  expect(verdict).toMatchObject({ allowed: false });
+  expect(verdict.detail).toContain('names an account, and none is given');
 });

@@ -119,7 +119,7 @@ test.each([
   ['xn--n3h.example', 'a snowman'],
   ['ab--cd.example', 'reserved'],
   ['xx--mnchen-3ya', 'reserved'],
-  ['xn--a-0ea.example', 'a middle dot without l on both sides'],
+  ['xn--ab-0ea.example', 'a middle dot without l on both sides'],
   ['xn--0ca.xn--99999999999', 'an overflow'],
   ['xn--munchen-gie', 'an accent that stands apart'],
   ['xn--mnchen-psa', 'a capital letter'],

@@ -9,14 +9,17 @@ import {
   externalBindingInput,
   issuedCertFields,
   orderFields,
+  revocationReasonFields,
   signingCertFields,
   signingCertInput,
 } from '../../../src/resources/fields.ts';
 import {
+  chosenReason,
   clientReasonNumbers,
   reasonNumbered,
   revocationReasonNames,
 } from '../../../src/resources/revocation-reasons.ts';
+import { closed } from '../../../src/schema/define.ts';
 import { check } from '../../../src/schema/validator.ts';
 
 const DIR = 'dir_01k5w3v8q2e7rbs9x4m6tfhz0j';
@@ -263,4 +266,30 @@ test('revocation reasons are those of the specification', () => {
 
 test('REV-5: clients may give 0, 1, 3, 4 and 5', () => {
   expect(clientReasonNumbers).toEqual([0, 1, 3, 4, 5]);
+});
+
+test('a revocation gives one reason, by number or by name, or none', () => {
+  expect(chosenReason('issued_cert', {})).toEqual({ ok: true, value: 'unspecified' });
+  expect(chosenReason('issued_cert', { reason: 4 })).toEqual({ ok: true, value: 'superseded' });
+  expect(chosenReason('issued_cert', { revoke_reason: 'aa_compromise' })).toEqual({ ok: true, value: 'aa_compromise' });
+  expect(fieldsOf(chosenReason('issued_cert', { reason: 0, revoke_reason: 'unspecified' }))).toEqual([
+    'issued_cert.revoke_reason not_applicable',
+  ]);
+  expect(fieldsOf(chosenReason('issued_cert', { reason: 6 }))).toEqual(['issued_cert.reason not_allowed']);
+});
+
+test('the reasons of a body are checked by the schema', () => {
+  const shape = closed({ issued_cert: closed(revocationReasonFields) });
+  for (const good of [{}, { reason: 0 }, { reason: 10 }, { revoke_reason: 'superseded' }])
+    expect(check(shape, { issued_cert: good })).toEqual([]);
+  for (const bad of [
+    { reason: 7 },
+    { reason: '1' },
+    { reason: 1.5 },
+    { reason: null },
+    { revoke_reason: 'hold' },
+    { why: 1 },
+  ]) {
+    expect(check(shape, { issued_cert: bad }), JSON.stringify(bad)).toHaveLength(1);
+  }
 });

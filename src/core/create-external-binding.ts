@@ -1,0 +1,43 @@
+// Making an EAB token.
+import type { CreateInput } from '../resources/field.ts';
+import type { externalBindingFields } from '../resources/fields.ts';
+import { insertExternalBinding } from '../store/external-bindings.ts';
+import { recordChange } from './audit-events.ts';
+import type { Ca } from './ca.ts';
+import type { Caller } from './caller.ts';
+import { unknownDirectory } from './directory-reference.ts';
+import { auditedExternalBinding, type ExternalBindingView, externalBindingView } from './external-bindings.ts';
+import { newUuid } from './ids.ts';
+import { newMacKey } from './mac-key.ts';
+import { canonicalOrderValidations } from './order-validations.ts';
+import { sealSecret } from './secret-box.ts';
+
+/**
+ * Makes a token with a new MAC key; `directory_id` is a uuid. Holds the directory against deletion. Throws
+ * `unknown_reference`, `key_id_taken` and `unavailable`.
+ */
+export async function createExternalBinding(
+  ca: Ca,
+  caller: Caller,
+  input: CreateInput<typeof externalBindingFields>,
+): Promise<ExternalBindingView> {
+  const now = ca.clock.now();
+  const id = newUuid(now);
+  const binding = {
+    id,
+    created_at: now,
+    directory_id: input.directory_id,
+    name: input.name ?? '',
+    key_id: input.key_id ?? null,
+    mac_sealed: await sealSecret(ca, id, newMacKey()),
+    order_validations: canonicalOrderValidations(input.order_validations),
+  };
+  const row = await ca.database.inTransaction(async (tx) => {
+    const inserted = await insertExternalBinding(tx, binding);
+    if (inserted === undefined) throw unknownDirectory(input.directory_id);
+    const after = auditedExternalBinding(inserted);
+    await recordChange(tx, caller, now, { action: 'create', kind: 'external_binding', id, after });
+    return inserted;
+  });
+  return externalBindingView(ca, caller, row);
+}

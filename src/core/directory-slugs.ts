@@ -1,0 +1,40 @@
+// Slugs of directories: each belongs to one directory for ever, unless a later one takes it from a deleted one on purpose.
+import type { Tx } from '../store/database.ts';
+import { DatabaseError } from '../store/database-error.ts';
+import { claimSlug, findSlugHolder, releaseSlug, type SlugHolder } from '../store/directory-slugs.ts';
+import type { Ca } from './ca.ts';
+import { CaError } from './errors.ts';
+
+export type SlugWish = {
+  readonly slug: string;
+  readonly directoryId: string;
+  /** Takes the slug of a deleted directory. */
+  readonly reuse: boolean;
+};
+
+const CONSTRAINT = 'directory_slugs_slug_key';
+
+/** Gives the slug to the directory; of several at once the database lets one have it. Locks a deleted holder. */
+export async function takeSlug(tx: Tx, { slug, directoryId, reuse }: SlugWish, now: Date): Promise<void> {
+  if (reuse) await releaseSlug(tx, slug, now);
+  await claimSlug(tx, slug, directoryId, now);
+}
+
+/** What `write` gives. Throws `slug_taken` saying by whom, where the slug that it takes is another directory's. */
+export async function withSlug<Result>(ca: Ca, slug: string, write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || error.constraint !== CONSTRAINT) throw error;
+    const holder = await findSlugHolder(ca.database.db, slug);
+    throw new CaError('slug_taken', sentence(slug, holder), { field: 'slug', cause: error });
+  }
+}
+
+function sentence(slug: string, holder: SlugHolder | undefined): string {
+  if (holder?.is_deleted === true)
+    return `Slug ${slug} was that of a deleted directory; choose another one, or send reuse_slug: true to take it over.`;
+  return holder?.is_current === false
+    ? `Slug ${slug} is an old one of another directory, which still answers to it; choose another one.`
+    : `Slug ${slug} is that of another directory; choose another one.`;
+}

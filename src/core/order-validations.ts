@@ -1,0 +1,8 @@
+// How the orders of an account are validated: one value, which callers may write in two ways.
+import type { ExternalBindingRow } from '../store/external-bindings.ts';
+
+export type OrderValidations = ExternalBindingRow['order_validations'];
+
+/** `interface.md` names the second value in two ways; one of them is stored and shown. */
+export const canonicalOrderValidations = (given: OrderValidations | 'auto_approved'): OrderValidations =>
+  given === 'auto_approved' ? 'auto_approve' : given;

@@ -1,0 +1,41 @@
+// Compiled rules of directories, kept by (id, version): what is derived from a row, never the row itself.
+import { type LeafKeyType, leafKeyTypes, type ProfileName, profileNames } from '../resources/fields.ts';
+import type { DirectoryRow } from '../store/directories.ts';
+import { directoryPolicy } from './directory-policy.ts';
+import type { DirectoryPolicy } from './issuance-policy.ts';
+
+type Versioned = { readonly id: string; readonly version: number };
+
+/** One version of an id at a time; of too many ids the one asked for longest ago goes. */
+export function versionCache<Row extends Versioned, Value>(most: number, derive: (row: Row) => Value) {
+  const kept = new Map<string, { readonly version: number; readonly value: Value }>();
+  return (row: Row): Value => {
+    const found = kept.get(row.id);
+    const entry = found?.version === row.version ? found : { version: row.version, value: derive(row) };
+    // A Map lists its keys in the order in which they were set.
+    kept.delete(row.id);
+    kept.set(row.id, entry);
+    if (kept.size > most) for (const [oldest] of kept.entries().take(1)) kept.delete(oldest);
+    return entry.value;
+  };
+}
+
+const DIRECTORIES = 1_000;
+
+/** The rules of a directory for the checks of issuance-policy.ts. */
+export const compiledPolicy: (row: DirectoryRow) => DirectoryPolicy = versionCache(DIRECTORIES, (row: DirectoryRow) =>
+  directoryPolicy({
+    name: row.slug,
+    deleted: row.deleted_at !== null,
+    allowedDns: row.allowed_dns_identifiers,
+    allowedIp: row.allowed_ip_identifiers,
+    remoteIps: row.remote_ip_whitelist,
+    certMinDays: row.cert_min_days,
+    certMaxDays: row.cert_max_days,
+    profiles: row.profiles.filter(isProfileName),
+    allowedKeyTypes: row.allowed_key_types.filter(isLeafKeyType),
+  }),
+);
+
+const isProfileName = (name: string): name is ProfileName => profileNames.some((known) => known === name);
+const isLeafKeyType = (name: string): name is LeafKeyType => leafKeyTypes.some((known) => known === name);

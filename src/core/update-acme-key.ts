@@ -1,0 +1,91 @@
+// Changing an account key: its name, its contacts, how its orders are validated, and the key itself.
+import type { UpdateInput } from '../resources/field.ts';
+import type { acmeKeyFields } from '../resources/fields.ts';
+import { type AcmeKeyChanges, type AcmeKeyRow, updateAcmeKey as updateRow } from '../store/acme-keys.ts';
+import type { Tx } from '../store/database.ts';
+import { endAuthorizations, endOrders } from '../store/open-work.ts';
+import { claimKey, invalidateKey } from '../store/used-keys.ts';
+import { type AccountKey, claimingKey, readAccountKey } from './account-key.ts';
+import {
+  type AcmeKeyView,
+  acmeKeyView,
+  auditedAcmeKey,
+  changeRefused,
+  requireAcmeKey,
+  requireValid,
+} from './acme-keys.ts';
+import { recordChange } from './audit-events.ts';
+import type { Ca } from './ca.ts';
+import type { Actor } from './caller.ts';
+import { requireSameDirectory } from './directory-reference.ts';
+import { canonicalOrderValidations } from './order-validations.ts';
+
+type Input = UpdateInput<typeof acmeKeyFields>;
+
+/**
+ * Changes what `input` names; `directory_id` is a uuid. A new public key withdraws the old one for ever. From auto
+ * approval back to `challenge`, open orders that lean on it end with it (AUTO-6). Throws `not_found`,
+ * `managed_by_kubernetes`, `key_not_valid`, `immutable`, `invalid`, `key_reused`, `key_invalidated`, and `conflict` when
+ * somebody else changed it meanwhile. Locks the account, then its orders and authorizations.
+ */
+export async function updateAcmeKey(ca: Ca, actor: Actor, id: string, input: Input): Promise<AcmeKeyView> {
+  const seen = await requireAcmeKey(ca.database.db, id);
+  requireValid(seen);
+  requireSameDirectory(seen, input.directory_id);
+  const key = newKeyOf(seen, input);
+  const changes = { ...changesOf(seen, input), ...(key && keyColumns(key)) };
+  if (Object.keys(changes).length === 0) return acmeKeyView(ca, seen);
+  const write = () => ca.database.inTransaction((tx) => writeChanges(tx, ca, actor, seen, changes));
+  return acmeKeyView(ca, await (key === undefined ? write() : claimingKey(ca, key.thumbprint, write)));
+}
+
+async function writeChanges(
+  tx: Tx,
+  ca: Ca,
+  actor: Actor,
+  seen: AcmeKeyRow,
+  changes: AcmeKeyChanges,
+): Promise<AcmeKeyRow> {
+  const { id } = seen;
+  const now = ca.clock.now();
+  // Before the row, as whoever registers a key does: in the other order the two could wait for each other.
+  if (changes.thumbprint !== undefined) await claimKey(tx, changes.thumbprint, id, now);
+  const row = await updateRow(tx, seen, changes);
+  if (row === undefined) throw await changeRefused(tx, id);
+  if (changes.thumbprint !== undefined) await invalidateKey(tx, seen.thumbprint);
+  if (changes.order_validations === 'challenge') await endAutoApproval(tx, id, now);
+  const fields = { before: auditedAcmeKey(seen), after: auditedAcmeKey(row) };
+  await recordChange(tx, actor, now, { action: 'update', kind: 'acme_key', id, ...fields });
+  return row;
+}
+
+async function endAutoApproval(tx: Tx, id: string, now: Date): Promise<void> {
+  await endOrders(tx, id, 'auto', {
+    type: 'unauthorized',
+    detail:
+      'The orders of this account are validated by challenge again, and this one was approved without; order anew.',
+  });
+  await endAuthorizations(tx, id, 'auto', now);
+}
+
+/** Undefined where none is sent, or the one that it has. */
+function newKeyOf(seen: AcmeKeyRow, { public_key: pem }: Input): AccountKey | undefined {
+  const key = pem === undefined ? undefined : readAccountKey(pem);
+  return key?.thumbprint.equals(seen.thumbprint) === false ? key : undefined;
+}
+
+const keyColumns = ({ spki, jwk, thumbprint }: AccountKey) => ({ spki, thumbprint, jwk: JSON.stringify(jwk) });
+
+/** Only what differs: sending an account key back as it was read changes nothing. */
+function changesOf(seen: AcmeKeyRow, { name: given, contacts, order_validations }: Input): AcmeKeyChanges {
+  const name = given === null ? '' : given;
+  const validations = order_validations && canonicalOrderValidations(order_validations);
+  return {
+    ...(name !== undefined && name !== seen.name && { name }),
+    ...(contacts !== undefined && !isSameList(contacts, seen.contacts) && { contacts }),
+    ...(validations !== undefined && validations !== seen.order_validations && { order_validations: validations }),
+  };
+}
+
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);

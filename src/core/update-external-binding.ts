@@ -1,0 +1,67 @@
+// Changing an EAB token while nobody has used it.
+import type { UpdateInput } from '../resources/field.ts';
+import type { externalBindingFields } from '../resources/fields.ts';
+import {
+  type ExternalBindingChanges,
+  type ExternalBindingRow,
+  updateExternalBinding as updateRow,
+} from '../store/external-bindings.ts';
+import { recordChange } from './audit-events.ts';
+import type { Ca } from './ca.ts';
+import type { Caller } from './caller.ts';
+import { requireSameDirectory } from './directory-reference.ts';
+import { CaError } from './errors.ts';
+import {
+  auditedExternalBinding,
+  changeRefused,
+  type ExternalBindingView,
+  externalBindingView,
+  requireExternalBinding,
+  requireUnused,
+} from './external-bindings.ts';
+import { canonicalOrderValidations } from './order-validations.ts';
+
+type Input = UpdateInput<typeof externalBindingFields>;
+
+/**
+ * Changes what `input` names; `directory_id` is a uuid. Throws `not_found`, `managed_by_kubernetes`, `token_used` for any
+ * change of a used token, an empty one too, `immutable`, and `conflict` when somebody else changed it meanwhile.
+ */
+export async function updateExternalBinding(
+  ca: Ca,
+  caller: Caller,
+  id: string,
+  input: Input,
+): Promise<ExternalBindingView> {
+  const seen = await requireExternalBinding(ca.database.db, id);
+  requireUnused(seen);
+  requireSameDirectory(seen, input.directory_id);
+  if (input.key_id !== undefined && input.key_id !== seen.key_id) {
+    const detail = 'The key id never changes, because clients hold it already. Make a new token instead.';
+    throw new CaError('immutable', detail, { field: 'key_id' });
+  }
+  const changes = changesOf(seen, input);
+  const row = Object.keys(changes).length === 0 ? seen : await write(ca, caller, seen, changes);
+  return externalBindingView(ca, caller, row);
+}
+
+function write(ca: Ca, caller: Caller, seen: ExternalBindingRow, changes: ExternalBindingChanges) {
+  const { id } = seen;
+  return ca.database.inTransaction(async (tx) => {
+    const row = await updateRow(tx, seen, changes);
+    if (row === undefined) throw await changeRefused(tx, id);
+    const fields = { before: auditedExternalBinding(seen), after: auditedExternalBinding(row) };
+    await recordChange(tx, caller, ca.clock.now(), { action: 'update', kind: 'external_binding', id, ...fields });
+    return row;
+  });
+}
+
+/** Only what differs: sending a token back as it was read changes nothing. */
+function changesOf(seen: ExternalBindingRow, input: Input): ExternalBindingChanges {
+  const name = input.name === null ? '' : input.name;
+  const validations = input.order_validations && canonicalOrderValidations(input.order_validations);
+  return {
+    ...(name !== undefined && name !== seen.name && { name }),
+    ...(validations !== undefined && validations !== seen.order_validations && { order_validations: validations }),
+  };
+}

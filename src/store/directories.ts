@@ -1,0 +1,97 @@
+// Statements on directories.
+import { type Insertable, type Kysely, type Selectable, sql, type Updateable } from 'kysely';
+import type { Db, Tx } from './database.ts';
+import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
+import { isChangeable } from './origin.ts';
+import type { Tables } from './tables.ts';
+
+export type DirectoryRow = Omit<Selectable<Tables['directories']>, 'origin_uid' | 'origin_generation'>;
+export type DirectoryChanges = Omit<Updateable<Tables['directories']>, 'version' | 'deleted_at'>;
+export type DirectorySort = 'id' | 'name';
+
+const COLUMNS = [
+  'id',
+  'origin',
+  'origin_namespace',
+  'origin_name',
+  'orphaned_at',
+  'version',
+  'created_at',
+  'deleted_at',
+  'name',
+  'slug',
+  'signing_cert_id',
+  'rollover_days',
+  'rollover_at',
+  'allowed_dns_identifiers',
+  'allowed_ip_identifiers',
+  'remote_ip_whitelist',
+  'caa_tag',
+  'on_missing_caa',
+  'registration_mode',
+  'cert_min_days',
+  'cert_max_days',
+  'profiles',
+  'allowed_key_types',
+  'terms_of_service',
+  'website',
+] as const satisfies readonly (keyof Tables['directories'])[];
+
+export const insertDirectory = (tx: Tx, directory: Insertable<Tables['directories']>): Promise<DirectoryRow> =>
+  tx.insertInto('directories').values(directory).returning(COLUMNS).executeTakeFirstOrThrow();
+
+/** Undefined for a deleted one too. */
+export const findDirectory = (db: Db, id: string): Promise<DirectoryRow | undefined> =>
+  db.selectFrom('directories').select(COLUMNS).where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
+
+export function listDirectoryRows(
+  db: Kysely<Tables>,
+  { signingCertId }: { readonly signingCertId?: string | undefined },
+  page: PageRequest<DirectorySort>,
+): Promise<PageOfRows<DirectoryRow> | undefined> {
+  let query = db.selectFrom('directories').select(COLUMNS).where('deleted_at', 'is', null);
+  if (signingCertId !== undefined) query = query.where('signing_cert_id', '=', signingCertId);
+  return readPage(db, query, { table: 'directories', columns: page.sort === 'name' ? ['name', 'id'] : ['id'] }, page);
+}
+
+/** Undefined when the row is no longer as it was seen, or is not to be changed here. */
+export const updateDirectory = (
+  tx: Tx,
+  { id, version }: Pick<DirectoryRow, 'id' | 'version'>,
+  changes: DirectoryChanges,
+): Promise<DirectoryRow | undefined> =>
+  tx
+    .updateTable('directories')
+    .set({ ...changes, version: version + 1 })
+    .where('id', '=', id)
+    .where('version', '=', version)
+    .where('deleted_at', 'is', null)
+    .where(isChangeable)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+
+/** Makes it a tombstone. Undefined when it is one already, or is not to be changed here. */
+export const deleteDirectory = (tx: Tx, id: string, now: Date): Promise<DirectoryRow | undefined> =>
+  tx
+    .updateTable('directories')
+    .set({ deleted_at: now, version: sql`version + 1` })
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .where(isChangeable)
+    .returning(COLUMNS)
+    .executeTakeFirst();
+
+/** The EAB tokens that nobody can use any more. Whoever makes a token holds its directory, so none comes later. */
+export const deleteUnusedBindingsOf = (
+  tx: Tx,
+  directoryId: string,
+  now: Date,
+): Promise<{ readonly id: string; readonly name: string; readonly key_id: string | null }[]> =>
+  tx
+    .updateTable('external_bindings')
+    .set({ deleted_at: now, version: sql`version + 1` })
+    .where('directory_id', '=', directoryId)
+    .where('acme_key_id', 'is', null)
+    .where('deleted_at', 'is', null)
+    .returning(['id', 'name', 'key_id'])
+    .execute();

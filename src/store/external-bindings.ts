@@ -1,0 +1,114 @@
+// Statements on external_bindings: EAB tokens.
+import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
+import type { Db, Tx } from './database.ts';
+import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
+import { isChangeable } from './origin.ts';
+import type { Tables } from './tables.ts';
+
+type Row = Selectable<Tables['external_bindings']>;
+/** `slug` is that of its directory. */
+export type ExternalBindingRow = Pick<Row, (typeof COLUMNS)[number]> & { readonly slug: string };
+export type NewExternalBinding = Pick<
+  Insertable<Tables['external_bindings']>,
+  'id' | 'created_at' | 'directory_id' | 'name' | 'key_id' | 'mac_sealed' | 'order_validations'
+>;
+export type ExternalBindingChanges = Pick<Updateable<Tables['external_bindings']>, 'name' | 'order_validations'>;
+
+export type ExternalBindingFilter = {
+  readonly directoryId?: string | undefined;
+  /** Null: those that are unused. */
+  readonly acmeKeyId?: string | null | undefined;
+};
+
+const COLUMNS = [
+  'id',
+  'origin',
+  'origin_namespace',
+  'origin_name',
+  'orphaned_at',
+  'version',
+  'directory_id',
+  'name',
+  'key_id',
+  'mac_sealed',
+  'order_validations',
+  'acme_key_id',
+] as const satisfies readonly (keyof Row)[];
+
+const slugOfDirectory = sql<string>`(select slug from directories where id = external_bindings.directory_id)`.as(
+  'slug',
+);
+const isUnused = sql<SqlBool>`(acme_key_id is null and deleted_at is null)`;
+
+/** Holds the directory against deletion. Undefined when it is not there. Fails by external_bindings_key_id_key. */
+export async function insertExternalBinding(
+  tx: Tx,
+  binding: NewExternalBinding,
+): Promise<ExternalBindingRow | undefined> {
+  const { rows } = await sql<ExternalBindingRow>`
+    with directory as (
+      select id, slug from directories where id = ${binding.directory_id} and deleted_at is null for share)
+    insert into external_bindings (id, origin, created_at, directory_id, name, key_id, mac_sealed, order_validations)
+    select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name}::text,
+           ${binding.key_id}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
+      from directory
+    returning ${sql.join(COLUMNS.map((column) => sql.ref(`external_bindings.${column}`)))},
+              (select slug from directory) as slug`.execute(tx);
+  return rows[0];
+}
+
+/** Undefined for a deleted one too. */
+export const findExternalBinding = (db: Db, id: string): Promise<ExternalBindingRow | undefined> =>
+  db
+    .selectFrom('external_bindings')
+    .select(COLUMNS)
+    .select(slugOfDirectory)
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+
+export function listExternalBindingRows(
+  db: Db,
+  { directoryId, acmeKeyId }: ExternalBindingFilter,
+  page: PageRequest<'id' | 'name'>,
+): Promise<PageOfRows<ExternalBindingRow> | undefined> {
+  let query = db
+    .selectFrom('external_bindings')
+    .select(COLUMNS)
+    .select(slugOfDirectory)
+    .where('deleted_at', 'is', null);
+  if (directoryId !== undefined) query = query.where('directory_id', '=', directoryId);
+  if (acmeKeyId === null) query = query.where('acme_key_id', 'is', null);
+  else if (acmeKeyId !== undefined) query = query.where('acme_key_id', '=', acmeKeyId);
+  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
+  return readPage(db, query, { table: 'external_bindings', columns }, page);
+}
+
+/** Undefined when the row is no longer as it was seen, is used, or is not to be changed here. */
+export const updateExternalBinding = (
+  tx: Tx,
+  { id, version }: Pick<ExternalBindingRow, 'id' | 'version'>,
+  changes: ExternalBindingChanges,
+): Promise<ExternalBindingRow | undefined> =>
+  tx
+    .updateTable('external_bindings')
+    .set({ ...changes, version: version + 1 })
+    .where('id', '=', id)
+    .where('version', '=', version)
+    .where(isUnused)
+    .where(isChangeable)
+    .returning(COLUMNS)
+    .returning(slugOfDirectory)
+    .executeTakeFirst();
+
+/** Makes it a tombstone. Undefined when it is one already, is used, or is not to be changed here. */
+export const deleteExternalBinding = (tx: Tx, id: string, now: Date): Promise<ExternalBindingRow | undefined> =>
+  tx
+    .updateTable('external_bindings')
+    .set({ deleted_at: now, version: sql`version + 1` })
+    .where('id', '=', id)
+    .where(isUnused)
+    .where(isChangeable)
+    .returning(COLUMNS)
+    .returning(slugOfDirectory)
+    .executeTakeFirst();

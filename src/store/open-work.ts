@@ -1,0 +1,54 @@
+// Statements that end what an account has begun: orders, authorizations, challenges. Each is called after the account
+// is locked and in a statement of its own, so that it sees what was committed until then.
+import { type RawBuilder, sql } from 'kysely';
+import { authorizationLifecycle } from '../lifecycles/authorization.ts';
+import { challengeLifecycle } from '../lifecycles/challenge.ts';
+import { sourcesOf } from '../lifecycles/lifecycle.ts';
+import { orderLifecycle } from '../lifecycles/order.ts';
+import type { Tx } from './database.ts';
+import type { StoredProblem } from './tables.ts';
+
+type Authorizations = 'all' | 'auto';
+
+/**
+ * Makes unfinished orders invalid, those in `processing` too: what is being signed for them is dropped. `auto`: only
+ * orders that lean on an authorization without a challenge. Returns how many there were.
+ */
+export async function endOrders(
+  tx: Tx,
+  acmeKeyId: string,
+  leaningOn: Authorizations,
+  error: StoredProblem,
+): Promise<number> {
+  const { rows } = await sql`
+    update orders set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
+                      tbs = null, due_at = null, lease_until = null
+     where acme_key_id = ${acmeKeyId} and state = any(${sourcesOf(orderLifecycle, 'invalid')})
+       and ${leaningOn === 'all' ? sql`true` : leansOnAuto}
+    returning id`.execute(tx);
+  return rows.length;
+}
+
+/** Nothing can be ordered by them any more. Those that have expired stay as they are. */
+export async function endAuthorizations(tx: Tx, acmeKeyId: string, which: Authorizations, now: Date): Promise<void> {
+  for (const to of ['revoked', 'invalid'] as const) {
+    await sql`
+      update authorizations set state = ${to}
+       where acme_key_id = ${acmeKeyId} and expires_at > ${now}
+         and state = any(${sourcesOf(authorizationLifecycle, to)})
+         and ${which === 'all' ? sql`true` : sql`auto`}`.execute(tx);
+  }
+}
+
+/** No challenge of the account is looked for any more. */
+export async function endProbes(tx: Tx, acmeKeyId: string, error: StoredProblem): Promise<void> {
+  await sql`
+    update challenges c set state = 'invalid', error = ${JSON.stringify(error)}::jsonb, due_at = null, lease_until = null
+      from authorizations a
+     where a.id = c.authorization_id and a.acme_key_id = ${acmeKeyId}
+       and c.state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);
+}
+
+const leansOnAuto: RawBuilder<unknown> = sql`exists (
+  select 1 from order_authorizations oa join authorizations a on a.id = oa.authorization_id
+   where oa.order_id = orders.id and a.auto)`;

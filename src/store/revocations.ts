@@ -1,0 +1,44 @@
+// Statements that revoke issued certificates, and the revocations that CRLs are made of.
+import { type Insertable, type Selectable, sql } from 'kysely';
+import { issuedCertLifecycle } from '../lifecycles/issued-cert.ts';
+import { sourcesOf } from '../lifecycles/lifecycle.ts';
+import type { Tx } from './database.ts';
+import type { Tables } from './tables.ts';
+
+/** One certificate, or all that an account key ordered. */
+export type CertSelection = { readonly id: string } | { readonly acme_key_id: string };
+
+export type RevokedCert = Pick<
+  Selectable<Tables['issued_certs']>,
+  'id' | 'signing_cert_id' | 'serial' | 'not_after' | 'key_thumbprint'
+>;
+type NewRevocation = Insertable<Tables['revocations']>;
+
+/**
+ * Revokes selected certificates that are neither revoked nor expired, at most `limit` of them, and gives those that it
+ * did. A later call sees what has been committed since.
+ */
+export async function revokeLiveCerts(
+  tx: Tx,
+  selection: CertSelection,
+  { reason, now, limit }: { readonly reason: number; readonly now: Date; readonly limit: number },
+): Promise<readonly RevokedCert[]> {
+  const [column, value] = 'id' in selection ? ['id', selection.id] : ['acme_key_id', selection.acme_key_id];
+  const { rows } = await sql<RevokedCert>`
+    update issued_certs set state = 'revoked', revoked_at = ${now}, reason = ${reason}
+     where id = any(array(select id from issued_certs
+                           where ${sql.ref(column)} = ${value} and revoked_at is null and not_after > ${now}
+                           order by not_after, id limit ${limit} for update))
+       and state = any(${sourcesOf(issuedCertLifecycle, 'revoked')})
+    returning id, signing_cert_id, serial, not_after, key_thumbprint`.execute(tx);
+  return rows;
+}
+
+export async function insertRevocations(tx: Tx, revocations: readonly NewRevocation[]): Promise<void> {
+  const column = <C extends keyof NewRevocation>(name: C) => revocations.map((revocation) => revocation[name]);
+  await sql`
+    insert into revocations (signing_cert_id, serial, revoked_at, changed_at, not_after, entry)
+    select * from unnest(${column('signing_cert_id')}::uuid[], ${column('serial')}::bytea[],
+                         ${column('revoked_at')}::timestamptz[], ${column('changed_at')}::timestamptz[],
+                         ${column('not_after')}::timestamptz[], ${column('entry')}::bytea[])`.execute(tx);
+}
