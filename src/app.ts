@@ -7,6 +7,7 @@ import type { Settings } from './config/settings.ts';
 import type { Ca } from './core/ca.ts';
 import { ClockWatch } from './core/clock-watch.ts';
 import { Periodic } from './core/periodic.ts';
+import { ensureWrapKey } from './core/secret-box.ts';
 import { keepServingCertificate } from './core/serving-certificate.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { mount } from './http/mount.ts';
@@ -69,6 +70,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
   await awaitDatabase(url, events, signal);
   const ca = await openCa(url, settings, events, scope);
+  await ensureWrapKey(ca);
   state.ca = ca;
   const clocks = new ClockWatch(ca);
   state.clocks = clocks;
