@@ -26,7 +26,7 @@ test('without any source every setting has its default', () => {
   expect(load({})).toMatchObject({
     dataDir: '.acmery',
     databaseUrl: undefined,
-    acmeListen: { host: '127.0.0.1', port: 8443 },
+    apiListen: { host: '127.0.0.1', port: 8444 },
     trustedProxies: [],
     databaseStatementTimeout: 30_000,
   });
@@ -61,9 +61,9 @@ test('all problems are reported at once, one line each', () => {
 });
 
 test('an unknown key of the file is named with the file', () => {
-  const file = configFile('acmelisten: 0.0.0.0:443');
+  const file = configFile('apilisten: 0.0.0.0:443');
   expect(problemsOf({ flags: { config: file } })).toEqual([
-    `${file}: acmelisten: there is no such setting (did you mean acmeListen?).`,
+    `${file}: apilisten: there is no such setting (did you mean apiListen?).`,
   ]);
 });
 
