@@ -4,7 +4,7 @@ import { insertDirectory } from '../store/directories.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
-import { auditedDirectory, type SingleDirectoryView, singleDirectoryView } from './directories.ts';
+import { auditedDirectory, directoryFacts, type SingleDirectoryView, singleDirectoryView } from './directories.ts';
 import { requireIssuer } from './directory-issuer.ts';
 import { canonicalDirectory } from './directory-policy.ts';
 import { takeSlug, withSlug } from './directory-slugs.ts';
@@ -36,6 +36,7 @@ export async function createDirectory(ca: Ca, actor: Actor, input: DirectoryCrea
       return inserted;
     }),
   );
+  ca.events.directoryCreated(directoryFacts(row));
   return singleDirectoryView(ca, ca.database.db, row);
 }
 

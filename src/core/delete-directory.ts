@@ -1,10 +1,13 @@
 // Deleting a directory: its ACME endpoint is gone at once; accounts, orders and issued certs stay readable.
-import { deleteDirectory as deleteRow, deleteUnusedBindingsOf } from '../store/directories.ts';
-import { recordChange } from './audit-events.ts';
+import { deleteDirectory as deleteRow } from '../store/directories.ts';
+import { deleteUnusedExternalBindings } from '../store/external-bindings.ts';
+import { notifyOwner } from '../store/origin.ts';
+import { type Change, recordChanges } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
-import { auditedDirectory, changeRefused } from './directories.ts';
-import { formatId } from './ids.ts';
+import { auditedDirectory, changeRefused, directoryFacts } from './directories.ts';
+import { auditedExternalBinding } from './external-bindings.ts';
+import { ownerOf } from './origin.ts';
 
 /**
  * Deletes a directory together with its unused EAB tokens. Its slugs stay taken. Throws `not_found` and
@@ -12,14 +15,22 @@ import { formatId } from './ids.ts';
  */
 export async function deleteDirectory(ca: Ca, actor: Actor, id: string): Promise<void> {
   const now = ca.clock.now();
-  await ca.database.inTransaction(async (tx) => {
+  const facts = await ca.database.inTransaction(async (tx) => {
     const row = await deleteRow(tx, id, now);
     if (row === undefined) throw await changeRefused(tx, id);
-    await recordChange(tx, actor, now, { action: 'delete', kind: 'directory', id, before: auditedDirectory(row) });
-    const directory = { directory_id: formatId('dir', id) };
-    for (const { id: tokenId, ...token } of await deleteUnusedBindingsOf(tx, id, now)) {
-      const before = { ...directory, ...token };
-      await recordChange(tx, actor, now, { action: 'delete', kind: 'external_binding', id: tokenId, before });
-    }
+    const tokens = await deleteUnusedExternalBindings(tx, id, now);
+    const changes: readonly Change[] = [
+      { action: 'delete', kind: 'directory', id, before: auditedDirectory(row) },
+      ...tokens.map((token) => ({
+        action: 'delete',
+        kind: 'external_binding' as const,
+        id: token.id,
+        before: auditedExternalBinding(token),
+      })),
+    ];
+    await recordChanges(tx, actor, now, changes);
+    for (const owner of tokens.map(ownerOf)) if (owner !== undefined) await notifyOwner(tx, 'external_binding', owner);
+    return { ...directoryFacts(row), deletedTokens: tokens.length };
   });
+  ca.events.directoryDeleted(facts);
 }

@@ -94,6 +94,9 @@ export const auditedDirectory = (row: DirectoryRow) => ({
   signing_cert_id: formatId('scrt', row.signing_cert_id),
 });
 
+/** For events. */
+export const directoryFacts = ({ id, slug }: DirectoryRow) => ({ id: formatId('dir', id), slug });
+
 const directoryView = (ca: Ca, row: DirectoryRow): DirectoryView => ({
   id: row.id,
   directoryUrl: directoryUrl(ca.urls, row.slug),

@@ -1,9 +1,9 @@
 // Explains what would become of an order: every rule with its verdict, by the checks that decide over real orders.
 import type { LeafKeyType } from '../resources/fields.ts';
+import { type AcmeKeyRow, findAcmeKey } from '../store/acme-keys.ts';
 import type { Db } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { listSlugsOfDirectory } from '../store/directory-slugs.ts';
-import { findOrderingAccount, type OrderingAccountRow } from '../store/explain.ts';
 import { findChain, findSigningCert } from '../store/signing-certs.ts';
 import { type Address, parseClientAddress } from './addresses.ts';
 import type { Ca } from './ca.ts';
@@ -96,13 +96,9 @@ function addressOf(text: string | undefined): Address | NotGiven {
   return address.value;
 }
 
-async function accountOf(
-  db: Db,
-  directory: DirectoryRow,
-  id: string | undefined,
-): Promise<OrderingAccountRow | undefined> {
+async function accountOf(db: Db, directory: DirectoryRow, id: string | undefined): Promise<AcmeKeyRow | undefined> {
   if (id === undefined) return undefined;
-  const account = await findOrderingAccount(db, id);
+  const account = await findAcmeKey(db, id);
   if (account?.directory_id === directory.id) return account;
   const detail =
     account === undefined
@@ -141,7 +137,7 @@ async function accountUrlsOf(ca: Ca, { id }: DirectoryRow, acmeKeyId: string): P
 }
 
 /** CAA-12, CAA-13: addresses have none, and what is approved without a challenge causes no network traffic. */
-function caaRule(findings: readonly CaaFinding[], account: OrderingAccountRow | undefined): ExplainedRule {
+function caaRule(findings: readonly CaaFinding[], account: AcmeKeyRow | undefined): ExplainedRule {
   if (account?.order_validations === 'auto_approve') {
     const detail = 'Orders of this account are approved without a challenge, so CAA is not looked up.';
     return { rule: 'caa', outcome: 'not_applicable', detail };

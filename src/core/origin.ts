@@ -1,4 +1,5 @@
 // Who made a row, and who may change it: Git stays the one master of what it declares.
+import type { Owner } from '../store/origin.ts';
 import { CaError } from './errors.ts';
 import { type ObjectKind, objectKinds } from './object-kinds.ts';
 
@@ -20,10 +21,20 @@ const customResourceKinds = {
   acme_key: 'AcmeKey',
 } as const satisfies Record<DeclaredKind, string>;
 
-/** Throws `managed_by_kubernetes` for a row of a custom resource. One that it left behind (Retain) may be changed. */
+/** The custom resource that a row belongs to, if any. One that it left behind (Retain) belongs to nobody. */
+export const ownerOf = ({
+  origin,
+  origin_namespace: namespace,
+  origin_name: name,
+  orphaned_at,
+}: Owned): Owner | undefined =>
+  origin === 'kubernetes' && orphaned_at === null ? { namespace: namespace ?? '', name: name ?? '' } : undefined;
+
+/** Throws `managed_by_kubernetes` for a row of a custom resource. */
 export function requireChangeable(kind: DeclaredKind, row: Owned): void {
-  if (row.origin !== 'kubernetes' || row.orphaned_at !== null) return;
-  const object = `${customResourceKinds[kind]} ${row.origin_namespace}/${row.origin_name}`;
+  const owner = ownerOf(row);
+  if (owner === undefined) return;
+  const object = `${customResourceKinds[kind]} ${owner.namespace}/${owner.name}`;
   throw new CaError(
     'managed_by_kubernetes',
     `This ${objectKinds[kind].noun} belongs to the custom resource ${object}; change it there.`,

@@ -7,6 +7,7 @@ import type { Actor } from './caller.ts';
 import {
   auditedDirectory,
   changeRefused,
+  directoryFacts,
   requireDirectory,
   type SingleDirectoryView,
   singleDirectoryView,
@@ -36,7 +37,10 @@ export async function updateDirectory(
   if (!result.ok) throw invalid(result.problems);
   const { reuse_slug: reuse = false, ...fields } = result.value;
   const changes = changesOf(seen, fields);
-  const row = Object.keys(changes).length === 0 ? seen : await write(ca, actor, seen, changes, reuse);
+  const names = Object.keys(changes);
+  if (names.length === 0) return singleDirectoryView(ca, db, seen);
+  const row = await write(ca, actor, seen, changes, reuse);
+  ca.events.directoryUpdated({ ...directoryFacts(row), fields: names });
   return singleDirectoryView(ca, db, row);
 }
 

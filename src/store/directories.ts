@@ -80,18 +80,3 @@ export const deleteDirectory = (tx: Tx, id: string, now: Date): Promise<Director
     .where(isChangeable)
     .returning(COLUMNS)
     .executeTakeFirst();
-
-/** The EAB tokens that nobody can use any more. Whoever makes a token holds its directory, so none comes later. */
-export const deleteUnusedBindingsOf = (
-  tx: Tx,
-  directoryId: string,
-  now: Date,
-): Promise<{ readonly id: string; readonly name: string; readonly key_id: string | null }[]> =>
-  tx
-    .updateTable('external_bindings')
-    .set({ deleted_at: now, version: sql`version + 1` })
-    .where('directory_id', '=', directoryId)
-    .where('acme_key_id', 'is', null)
-    .where('deleted_at', 'is', null)
-    .returning(['id', 'name', 'key_id'])
-    .execute();

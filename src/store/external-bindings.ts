@@ -112,3 +112,14 @@ export const deleteExternalBinding = (tx: Tx, id: string, now: Date): Promise<Ex
     .returning(COLUMNS)
     .returning(slugOfDirectory)
     .executeTakeFirst();
+
+/** Of a directory that is being deleted, whoever made them. Who makes a token holds its directory, so none comes later. */
+export const deleteUnusedExternalBindings = (tx: Tx, directoryId: string, now: Date): Promise<ExternalBindingRow[]> =>
+  tx
+    .updateTable('external_bindings')
+    .set({ deleted_at: now, version: sql`version + 1` })
+    .where('directory_id', '=', directoryId)
+    .where(isUnused)
+    .returning(COLUMNS)
+    .returning(slugOfDirectory)
+    .execute();

@@ -26,6 +26,8 @@ export type SigningCertFacts = {
   readonly key_type: string;
 };
 
+type DirectoryFacts = { readonly id: string; readonly slug: string };
+
 /** What can happen to the Postgres that this process runs itself. */
 export type OwnPostgresNotice =
   | { readonly kind: 'exited'; readonly error: Error }
@@ -126,6 +128,19 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   signingCertUndoFailed(event: { readonly id: string; readonly error: unknown }): void {
     metrics.signingCerts.add({ change: 'undo_failed' });
     log.warn(event, 'the making of a CA cert failed, and could not be undone at once');
+  },
+
+  directoryCreated(event: DirectoryFacts): void {
+    metrics.directories.add({ change: 'created' });
+    log.info(event, 'directory created');
+  },
+  directoryUpdated(event: DirectoryFacts & { readonly fields: readonly string[] }): void {
+    metrics.directories.add({ change: 'updated' });
+    log.info(event, 'directory updated');
+  },
+  directoryDeleted(event: DirectoryFacts & { readonly deletedTokens: number }): void {
+    metrics.directories.add({ change: 'deleted' });
+    log.info(event, 'directory deleted');
   },
 
   acmeKeyRegistered(event: { readonly id: string; readonly directoryId: string; readonly by: string }): void {

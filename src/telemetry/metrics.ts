@@ -54,6 +54,9 @@ export function createMetrics() {
       change: ['created', 'completed', 'deleted', 'key_removed', 'dropped', 'undo_failed'],
     }),
 
+    directories: counter('acmery_directory_changes_total', 'Changes of directories, by what was done.', {
+      change: ['created', 'updated', 'deleted'],
+    }),
     acmeKeys: counter('acmery_acme_key_changes_total', 'Changes of account keys, by what was done.', {
       change: ['registered', 'revoked'],
     }),

@@ -6,6 +6,9 @@ import { directoryFields } from '../../src/resources/fields.ts';
 import { certificatePem } from '../../src/x509/certificate-pem.ts';
 import { type ApiAnswer, testApi } from '../support/api-client.ts';
 import { DAY_MS } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
+import { spendToken } from '../support/given-acme-key.ts';
+import { givenExternalBinding } from '../support/given-external-binding.ts';
 import { givenIntermediate, givenRoot } from '../support/given-signing-cert.ts';
 import { exampleRows } from '../support/rows.ts';
 import { waitingQueries } from '../support/waiting.ts';
@@ -496,65 +499,101 @@ describe('lists', () => {
 });
 
 describe('delete', () => {
-  test('answers 202 once; the directory is gone from reads, what hangs on it is not', async () => {
-    const directory = await created();
-    const { id } = directory;
-    const directory_id = parseId('dir', id) ?? '';
-    const rows = exampleRows();
-    const token = { ...rows.external_bindings, directory_id, name: 'Shop', key_id: `key-${slug}` };
-    const usedId = newUuid(new Date());
-    await api.ca.database.db
-      .insertInto('acme_keys')
-      .values({ ...rows.acme_keys, directory_id })
-      .execute();
-    const used = {
-      ...rows.external_bindings,
-      id: usedId,
-      directory_id,
-      acme_key_id: rows.acme_keys.id,
-      used_at: api.ca.clock.now(),
-    };
-    await api.ca.database.db.insertInto('external_bindings').values([token, used]).execute();
-    await api.ca.database.db
-      .insertInto('orders')
-      .values({ ...rows.orders, directory_id })
-      .execute();
-
-    const answer = await api.delete(`/v1/directories/${id}`);
-    expect(answer).toMatchObject({ status: 202, text: '' });
-    for (const again of [
+  test('answers 202 once, and then 404 as everything else', async () => {
+    const { id } = await created();
+    expect(await api.delete(`/v1/directories/${id}`)).toMatchObject({ status: 202, text: '' });
+    const answers = [
       await api.delete(`/v1/directories/${id}`),
       await api.get(`/v1/directories/${id}`),
       await put(id, { name: 'New' }),
-    ])
-      expect(again).toMatchObject({ status: 404, body: { code: 'not_found', detail: `There is no directory ${id}.` } });
+    ];
+    for (const answer of answers)
+      expect(answer).toMatchObject({
+        status: 404,
+        body: { code: 'not_found', detail: `There is no directory ${id}.` },
+      });
+    const { body } = await api.get('/v1/directories?direction=desc&limit=200');
+    expect(body.collection.map((directory: { id: string }) => directory.id)).not.toContain(id);
+  });
 
-    const tokens = await api.ca.database.db
-      .selectFrom('external_bindings')
-      .select(['id', 'deleted_at'])
-      .where('directory_id', '=', directory_id)
+  test('of several at once is done by one', async () => {
+    const { id } = await created();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => api.delete(`/v1/directories/${id}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([202, ...Array.from({ length: 9 }, () => 404)]);
+    const { body } = await api.get(`/v1/audit_events?object_id=${id}`);
+    expect(body.collection).toHaveLength(2);
+  });
+
+  test('deletes the unused EAB tokens, and nothing else of what hangs on the directory', async () => {
+    const { id } = await created();
+    const directory = { id: parseId('dir', id) ?? '' };
+    const { ca } = api;
+    const unused = await givenExternalBinding(ca, directory, { name: 'Shop', key_id: `key-${slug}` });
+    const declared = await givenExternalBinding(ca, directory);
+    const used = await givenExternalBinding(ca, directory);
+    const elsewhere = await givenExternalBinding(ca, {
+      id: parseId('dir', (await created({ slug: `${slug}-2` })).id) ?? '',
+    });
+    const account = await spendToken(ca, used);
+    const { db } = ca.database;
+    await db
+      .updateTable('external_bindings')
+      .set({
+        origin: 'kubernetes',
+        origin_namespace: 'shop',
+        origin_name: 'till',
+        origin_uid: 'u1',
+        origin_generation: 1,
+      })
+      .where('id', '=', declared.id)
       .execute();
-    expect(new Map(tokens.map((row) => [row.id, row.deleted_at]))).toEqual(
-      new Map([
-        [token.id, api.ca.clock.now()],
-        [usedId, null],
-      ]),
-    );
-    const orders = await api.ca.database.db
+    const orders = { ...exampleRows().orders, directory_id: directory.id, acme_key_id: account.id };
+    await db.insertInto('orders').values(orders).execute();
+    const heard: unknown[] = [];
+    await using listener = ca.database.listen({ acmery_owned: (payload) => heard.push(JSON.parse(payload)) });
+    await eventually('we listen', () => listener.isListening);
+
+    expect(await api.delete(`/v1/directories/${id}`)).toMatchObject({ status: 202 });
+
+    const gone = async (token: { readonly id: string }) =>
+      (await api.get(`/v1/external_bindings/${formatId('eab', token.id)}`)).status === 404;
+    expect(await Promise.all([unused, declared, used, elsewhere].map(gone))).toEqual([true, true, false, false]);
+    const keys = await api.get(`/v1/acme_keys?directory_id=${id}`);
+    expect(keys.body.collection).toMatchObject([{ id: formatId('acmk', account.id), state: 'valid' }]);
+    const { state } = await db
       .selectFrom('orders')
-      .select('id')
-      .where('directory_id', '=', directory_id)
-      .execute();
-    expect(orders).toHaveLength(1);
-
-    const ofToken = await api.get(`/v1/audit_events?object_id=${formatId('eab', token.id)}`);
+      .select('state')
+      .where('id', '=', orders.id)
+      .executeTakeFirstOrThrow();
+    expect(state).toBe('pending');
+    const ofToken = await api.get(`/v1/audit_events?object_id=${formatId('eab', unused.id)}&direction=desc&limit=1`);
     expect(ofToken.body.collection).toMatchObject([
-      {
-        action: 'delete',
-        object_kind: 'external_binding',
-        before: { directory_id: id, name: 'Shop', key_id: `key-${slug}` },
-      },
+      { action: 'delete', before: { directory_id: id, name: 'Shop', key_id: `key-${slug}` }, after: null },
     ]);
+    await eventually('the operator is told', () => heard.length > 0);
+    expect(heard).toEqual([{ kind: 'external_binding', namespace: 'shop', name: 'till' }]);
+  });
+
+  test('and a token that is made at the same moment: there is none left', async () => {
+    const { id } = await created();
+    const { db } = api.ca.database;
+    const racing = await db.transaction().execute(async (tx) => {
+      await tx
+        .selectFrom('directories')
+        .select('id')
+        .where('id', '=', parseId('dir', id) ?? '')
+        .forUpdate()
+        .execute();
+      const deleting = api.delete(`/v1/directories/${id}`);
+      await waitingQueries(db, 1);
+      const making = api.post('/v1/external_bindings', { external_binding: { directory_id: id } });
+      await waitingQueries(db, 2);
+      return [deleting, making];
+    });
+    const [deleted, made] = await Promise.all(racing);
+    expect(deleted?.status).toBe(202);
+    if (made?.status === 201) expect((await api.get(`/v1/external_bindings/${made.body.id}`)).status).toBe(404);
+    else expect(made).toMatchObject({ status: 422, body: { code: 'unknown_reference' } });
   });
 });
 
