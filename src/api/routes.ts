@@ -5,6 +5,8 @@ import { directoryRoutes } from './directories.ts';
 import { documentRoutes } from './documents.ts';
 import { explainRoutes } from './explain.ts';
 import { externalBindingRoutes } from './external-bindings.ts';
+import { issuedCertRoutes } from './issued-certs.ts';
+import { orderRoutes } from './orders.ts';
 import type { ApiRoute } from './route.ts';
 import { signingCertRoutes } from './signing-certs.ts';
 
@@ -14,6 +16,8 @@ export function apiRoutes(version: string): readonly ApiRoute[] {
     ...directoryRoutes,
     ...explainRoutes,
     ...externalBindingRoutes,
+    ...issuedCertRoutes,
+    ...orderRoutes,
     ...acmeKeyRoutes,
     ...auditEventRoutes,
     ...documentRoutes(() => routes, version),

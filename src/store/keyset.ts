@@ -1,5 +1,5 @@
 // Keyset paging: a page begins after the row that ended the one before, wherever inserts have moved it since.
-import { type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import { type Expression, type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 
 export type PageRequest<Sort extends string = string> = {
@@ -12,38 +12,127 @@ export type PageRequest<Sort extends string = string> = {
 
 export type PageOfRows<Row> = { readonly rows: readonly Row[]; readonly hasMore: boolean };
 
-/** The table that is listed, and the columns that order it; an index must hold them, the last one is `id`. */
+/** The index that a list walks: the columns that it begins with, and then those that order the list. */
 export type Keyset<T extends keyof Tables> = {
+  /** The table that is listed. */
   readonly table: T;
+  /** What every row of the list has in the columns that the index begins with. Of another table: `table.column`. */
+  readonly within?: Readonly<Record<string, string>>;
+  /** The columns that follow, the last one is `id`. */
   readonly columns: readonly (keyof Tables[T] & string)[];
+  /** Where the index of another table is walked: its column that stands for `id`. */
+  readonly idIn?: string;
+  /** Bounds of the first of `columns`, a time; neither of them is included. */
+  readonly range?: TimeRange | undefined;
 };
 
-/**
- * Undefined when the row to begin after does not exist. It need not be in the list any more: a filter may have lost it,
- * or a deletion, and the next page still begins where it stood.
- */
-export async function readPage<T extends keyof Tables, Row>(
+export type TimeRange = { readonly above?: Date | undefined; readonly below?: Date | undefined };
+
+type Paging = Omit<PageRequest, 'sort'>;
+
+// Beyond every id there can be at one time.
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Undefined when the row to begin after does not exist; see rowsOfPage. */
+export const readPage = <T extends keyof Tables, Row>(
   db: Kysely<Tables>,
   query: SelectQueryBuilder<Tables, T, Row>,
-  { table, columns }: Keyset<T>,
-  { limit, direction, after }: Omit<PageRequest, 'sort'>,
+  keyset: Keyset<T>,
+  page: Paging,
+): Promise<PageOfRows<Row> | undefined> => rowsOfPage(db, keyset.table, page, pageQuery(query, keyset, page).execute());
+
+/**
+ * The page of a query. The whole key of the index is ordered and bounded, the columns that are the same in all rows too:
+ * given `directory_id = $1 order by id`, Postgres may walk the primary key and filter millions. Each end of the range has
+ * one bound, because of two the scan may begin at the worse one.
+ */
+export function pageQuery<T extends keyof Tables, Sources, From extends keyof Sources, Row>(
+  query: SelectQueryBuilder<Sources, From, Row>,
+  keyset: Keyset<T>,
+  page: Paging,
+): SelectQueryBuilder<Sources, From, Row> {
+  const { table, within = {}, columns, idIn } = keyset;
+  const qualified = (name: string) => sql.ref(name.includes('.') ? name : `${table}.${name}`);
+  const leading = Object.keys(within).map(qualified);
+  const following = columns.map((column) => qualified(column === 'id' && idIn !== undefined ? idIn : column));
+  const bounds = [boundOf('>', keyset, page), boundOf('<', keyset, page)].flatMap((bound) => {
+    if (bound === undefined) return [];
+    const names = [...leading, ...following].slice(0, bound.values.length);
+    return [sql<SqlBool>`(${sql.join(names)}) ${sql.raw(bound.comparison)} (${sql.join(bound.values)})`];
+  });
+  const bounded = bounds.reduce((all, bound) => all.where(bound), query);
+  return [...leading, ...following]
+    .reduce((all, name) => all.orderBy(name, page.direction), bounded)
+    .limit(sql.lit(rowsAskedFor(page)));
+}
+
+/** One page out of several that have the same order and no row in common. */
+export const mergedPages = <Row>(
+  db: Kysely<Tables>,
+  queries: readonly Expression<Row>[],
+  columns: readonly string[],
+  page: Paging,
+) =>
+  columns
+    .reduce(
+      (all, column) => all.orderBy(sql.ref(column), page.direction),
+      db.selectFrom(sql<Row>`(${sql.join(queries, sql` union all `)})`.as('merged')).selectAll(),
+    )
+    .limit(sql.lit(rowsAskedFor(page)));
+
+/**
+ * The rows of a page, without the one more that tells of another page. Undefined when the row to begin after does not
+ * exist. It need not be in the list any more: a filter may have lost it, or a deletion, and the next page still begins
+ * where it stood.
+ */
+export async function rowsOfPage<Row>(
+  db: Kysely<Tables>,
+  table: keyof Tables,
+  { limit, after }: Paging,
+  query: Promise<readonly Row[]>,
 ): Promise<PageOfRows<Row> | undefined> {
-  const names = columns.map((column) => sql.ref(`${table}.${column}`));
-  let page = names
-    .reduce((ordered, name) => ordered.orderBy(name, direction), query)
-    // One more than asked tells whether there is another page.
-    .limit(limit + 1);
-  if (after !== undefined) {
-    const { rows } = await sql<Readonly<Record<string, unknown>>>`
-      select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(table)} where id = ${after}`.execute(
-      db,
-    );
-    const [last] = rows;
-    if (last === undefined) return undefined;
-    const values = columns.map((column) => sql`${last[column]}`);
-    const comparison = sql.raw(direction === 'asc' ? '>' : '<');
-    page = page.where(sql<SqlBool>`(${sql.join(names)}) ${comparison} (${sql.join(values)})`);
+  const rows = await query;
+  if (rows.length > 0 || after === undefined || (await exists(db, table, after)))
+    return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+  return undefined;
+}
+
+type Bound = { readonly comparison: string; readonly values: readonly Expression<unknown>[] };
+
+/** The lower or the upper end of the part of the index that the page lies in. */
+function boundOf<T extends keyof Tables>(
+  comparison: '>' | '<',
+  { table, within = {}, columns, range = {} }: Keyset<T>,
+  { direction, after }: Paging,
+): Bound | undefined {
+  const leading = Object.values(within).map((value) => sql`${value}`);
+  const time = comparison === '>' ? range.above : range.below;
+  const isBeginning = (direction === 'asc') === (comparison === '>');
+  if (isBeginning && after !== undefined) {
+    const values =
+      time === undefined ? columns.map((column) => sql.ref(column)) : notOutside(comparison, columns, time);
+    const cursor = values.map((value) => sql`(select ${value} from ${sql.table(table)} where id = ${after})`);
+    return { comparison, values: [...leading, ...cursor] };
   }
-  const rows = await page.execute();
-  return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
+  if (time !== undefined) return { comparison, values: [...leading, sql`${time}`] };
+  return leading.length > 0 ? { comparison: `${comparison}=`, values: leading } : undefined;
+}
+
+/** The values of a row, or where that lies outside the range the end of the range: it may come from another list. */
+function notOutside(comparison: '>' | '<', columns: readonly string[], time: Date): readonly RawBuilder<unknown>[] {
+  const [isOutside, endId] = comparison === '>' ? [sql`<=`, LAST_ID] : [sql`>=`, FIRST_ID];
+  const condition = sql`${sql.ref(columns[0] ?? '')} ${isOutside} ${time}`;
+  return columns.map((column) => {
+    const end = column === 'id' ? sql.lit(endId) : sql`${time}`;
+    return sql`case when ${condition} then ${end} else ${sql.ref(column)} end`;
+  });
+}
+
+// In the text of the statement, so that Postgres knows it when it plans once for all values; few sizes, few texts.
+const rowsAskedFor = ({ limit }: Paging): number => [11, 51, 201].find((size) => size > limit) ?? limit + 1;
+
+async function exists(db: Kysely<Tables>, table: keyof Tables, id: string): Promise<boolean> {
+  const { rows } = await sql`select from ${sql.table(table)} where id = ${id}`.execute(db);
+  return rows.length > 0;
 }

@@ -13,6 +13,8 @@ export const sequence = (...children: readonly (Encodable | undefined)[]): Encod
 /** SET OF with one member: the only kind written here, so no sorting is needed. */
 export const setOfOne = (member: Encodable): Encodable => parent(tags.set, [member]);
 
+export const emptySet = (): Encodable => parent(tags.set, []);
+
 export const explicit = (number: number, child: Encodable): Encodable => parent(contextConstructed(number), [child]);
 
 /** `[n] IMPLICIT` of a SEQUENCE or SET. */
@@ -70,6 +72,10 @@ export function raw(der: Buffer): Encodable {
   const [tag = 0, length = 0] = der;
   return leaf(tag, der.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f)));
 }
+
+/** `[n] IMPLICIT` of a SET whose members are encoded already: one node for any number of them. */
+export const implicitSetOfRaw = (number: number, members: Buffer): Encodable =>
+  leaf(contextConstructed(number), members);
 
 /** A SEQUENCE whose children are encoded already, one after the other: one node for any number of them. */
 export const sequenceOfRaw = (children: Buffer): Encodable => leaf(tags.sequence, children);

@@ -24,6 +24,8 @@ export const oids = {
   stateOrProvinceName: '2.5.4.8',
   organizationName: '2.5.4.10',
   organizationalUnitName: '2.5.4.11',
+  data: '1.2.840.113549.1.7.1',
+  signedData: '1.2.840.113549.1.7.2',
   extensionRequest: '1.2.840.113549.1.9.14',
   subjectKeyIdentifier: '2.5.29.14',
   keyUsage: '2.5.29.15',

@@ -86,6 +86,7 @@ const issuedCertLists = (by: string, same: List['same']): readonly List[] => [
   list(`issued_certs_list_${by}_idx`, same, ['id']),
   list(`issued_certs_list_${by}_revoked_idx`, same, ['id'], revoked),
   list(`issued_certs_list_${by}_expiry_idx`, same, ['not_after', 'id'], unrevoked),
+  list(`issued_certs_list_${by}_revoked_expiry_idx`, same, ['not_after', 'id'], revoked),
 ];
 
 const lists: readonly List[] = [
@@ -111,6 +112,8 @@ const lists: readonly List[] = [
   ...issuedCertLists('acme_key', ofAccount),
   ...issuedCertLists('directory', ofDirectory),
   ...issuedCertLists('signing_cert', ofCa),
+  ...issuedCertLists('acme_key_signing_cert', { ...ofAccount, ...ofCa }),
+  ...issuedCertLists('directory_signing_cert', { ...ofDirectory, ...ofCa }),
   list('issued_cert_names_pkey', { name: 'shop.corp.example' }, ['issued_cert_id']),
   list('audit_pkey', {}, ['id']),
   list('audit_list_object_idx', { object_id: account }, ['id']),

@@ -39,16 +39,49 @@ create index issued_certs_key_thumbprint_idx     on issued_certs (key_thumbprint
 -- Retention. What is not revoked is found through issued_certs_list_signing_cert_expiry_idx, one CA after the other.
 create index issued_certs_revoked_not_after_idx  on issued_certs (not_after) where revoked_at is not null;
 
--- For each of the three ids that a list is asked by: all of them, the revoked, and by expiry those that are not.
-create index issued_certs_list_acme_key_idx              on issued_certs (acme_key_id, id);
-create index issued_certs_list_acme_key_revoked_idx      on issued_certs (acme_key_id, id) where revoked_at is not null;
-create index issued_certs_list_acme_key_expiry_idx       on issued_certs (acme_key_id, not_after, id) where revoked_at is null;
-create index issued_certs_list_directory_idx             on issued_certs (directory_id, id);
-create index issued_certs_list_directory_revoked_idx     on issued_certs (directory_id, id) where revoked_at is not null;
-create index issued_certs_list_directory_expiry_idx      on issued_certs (directory_id, not_after, id) where revoked_at is null;
-create index issued_certs_list_signing_cert_idx          on issued_certs (signing_cert_id, id);
-create index issued_certs_list_signing_cert_revoked_idx  on issued_certs (signing_cert_id, id) where revoked_at is not null;
-create index issued_certs_list_signing_cert_expiry_idx   on issued_certs (signing_cert_id, not_after, id) where revoked_at is null;
+-- For each of the three ids that a list is asked by, and for the CA beside one of the other two (a directory changes its CA,
+-- an account never its directory): all by id, the revoked by id, and both those revoked and those not by expiry. What is
+-- revoked is rare, and its indexes cost an issuance nothing.
+create index issued_certs_list_acme_key_idx
+  on issued_certs (acme_key_id, id);
+create index issued_certs_list_acme_key_revoked_idx
+  on issued_certs (acme_key_id, id) where revoked_at is not null;
+create index issued_certs_list_acme_key_expiry_idx
+  on issued_certs (acme_key_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_acme_key_revoked_expiry_idx
+  on issued_certs (acme_key_id, not_after, id) where revoked_at is not null;
+create index issued_certs_list_directory_idx
+  on issued_certs (directory_id, id);
+create index issued_certs_list_directory_revoked_idx
+  on issued_certs (directory_id, id) where revoked_at is not null;
+create index issued_certs_list_directory_expiry_idx
+  on issued_certs (directory_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_directory_revoked_expiry_idx
+  on issued_certs (directory_id, not_after, id) where revoked_at is not null;
+create index issued_certs_list_signing_cert_idx
+  on issued_certs (signing_cert_id, id);
+create index issued_certs_list_signing_cert_revoked_idx
+  on issued_certs (signing_cert_id, id) where revoked_at is not null;
+create index issued_certs_list_signing_cert_expiry_idx
+  on issued_certs (signing_cert_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_signing_cert_revoked_expiry_idx
+  on issued_certs (signing_cert_id, not_after, id) where revoked_at is not null;
+create index issued_certs_list_acme_key_signing_cert_idx
+  on issued_certs (acme_key_id, signing_cert_id, id);
+create index issued_certs_list_acme_key_signing_cert_revoked_idx
+  on issued_certs (acme_key_id, signing_cert_id, id) where revoked_at is not null;
+create index issued_certs_list_acme_key_signing_cert_expiry_idx
+  on issued_certs (acme_key_id, signing_cert_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_acme_key_signing_cert_revoked_expiry_idx
+  on issued_certs (acme_key_id, signing_cert_id, not_after, id) where revoked_at is not null;
+create index issued_certs_list_directory_signing_cert_idx
+  on issued_certs (directory_id, signing_cert_id, id);
+create index issued_certs_list_directory_signing_cert_revoked_idx
+  on issued_certs (directory_id, signing_cert_id, id) where revoked_at is not null;
+create index issued_certs_list_directory_signing_cert_expiry_idx
+  on issued_certs (directory_id, signing_cert_id, not_after, id) where revoked_at is null;
+create index issued_certs_list_directory_signing_cert_revoked_expiry_idx
+  on issued_certs (directory_id, signing_cert_id, not_after, id) where revoked_at is not null;
 
 create trigger issued_certs_immutable
   before update of id, order_id, acme_key_id, directory_id, signing_cert_id, not_before, not_after,

@@ -1,0 +1,112 @@
+// Statements on orders for callers of /v1.
+import { type Selectable, type SqlBool, sql } from 'kysely';
+import type { OrderState } from '../lifecycles/order.ts';
+import type { Db, Tx } from './database.ts';
+import { mergedPages, type PageOfRows, type PageRequest, pageQuery, rowsOfPage } from './keyset.ts';
+import { moveOrder } from './move.ts';
+import type { StoredProblem, Tables } from './tables.ts';
+
+type Row = Selectable<Tables['orders']>;
+export type OrderRow = Pick<Row, (typeof LISTED)[number]>;
+export type SingleOrderRow = Pick<Row, (typeof SINGLE)[number]>;
+
+/** One of the two ids has to be there. */
+export type OrderFilter = {
+  readonly acmeKeyId?: string | undefined;
+  readonly directoryId?: string | undefined;
+  readonly state?: OrderState | undefined;
+};
+
+type Paging = Omit<PageRequest, 'sort'>;
+type List = { readonly db: Db; readonly filter: OrderFilter; readonly page: Paging; readonly now: Date };
+
+const LISTED = [
+  'id',
+  'acme_key_id',
+  'directory_id',
+  'created_at',
+  'expires_at',
+  'not_before',
+  'not_after',
+  'state',
+  'identifiers',
+] as const;
+const SINGLE = [...LISTED, 'error', 'issued_cert_id'] as const;
+
+/** More than a sweep leaves behind; the bound keeps lists fast when none has run for days. */
+const MOST_OVERDUE = 10_000;
+
+export const findOrder = (db: Db, id: string): Promise<SingleOrderRow | undefined> =>
+  db.selectFrom('orders').select(SINGLE).where('id', '=', id).executeTakeFirst();
+
+/** For who is about to decide by its state. */
+export const lockOrder = (tx: Tx, id: string): Promise<SingleOrderRow | undefined> =>
+  tx.selectFrom('orders').select(SINGLE).where('id', '=', id).forUpdate().executeTakeFirst();
+
+/** Ends an order that is not under way. Undefined when it is no longer open. */
+export const cancelOpenOrder = (tx: Tx, id: string, error: StoredProblem): Promise<SingleOrderRow | undefined> =>
+  moveOrder(tx, id, 'invalid', {
+    from: ['pending', 'ready'],
+    set: { error: JSON.stringify(error) },
+    returning: SINGLE,
+  });
+
+/** By id. An open order past its end is listed as invalid, as it is shown. Undefined when there is no row to begin after. */
+export const listOrders = (
+  db: Db,
+  filter: OrderFilter,
+  page: Paging,
+  now: Date,
+): Promise<PageOfRows<OrderRow> | undefined> =>
+  rowsOfPage(db, 'orders', page, listQuery({ db, filter, page, now }).execute());
+
+function listQuery(list: List) {
+  const { db, filter, page, now } = list;
+  switch (filter.state) {
+    case 'pending':
+    case 'ready':
+      return walkIds(list, sql`orders.expires_at > ${now}`);
+    case 'invalid':
+      return mergedPages(db, [walkIds(list), overdue(list)], ['id'], page);
+    case undefined:
+    case 'processing':
+    case 'valid':
+      return walkIds(list);
+  }
+}
+
+function walkIds({ db, filter, page }: List, condition = sql<SqlBool>`true`) {
+  const { state } = filter;
+  const query = db.selectFrom('orders').select(LISTED).where(condition).where(keyInDirectory(filter));
+  const within = { ...indexedId(filter), ...(state !== undefined && { state }) };
+  return pageQuery(query, { table: 'orders', within, columns: ['id'] }, page);
+}
+
+/** Those that have ended without anybody's doing, of the whole service: a sweep moves them soon, so they are few. */
+function overdue({ db, filter, page, now }: List) {
+  const query = db
+    .selectFrom((orders) =>
+      orders
+        .selectFrom('orders')
+        .select(LISTED)
+        // Written out, as the predicate of their index is.
+        .where(sql<SqlBool>`state in ('pending', 'ready')`)
+        .where('expires_at', '<=', now)
+        .orderBy('expires_at')
+        .limit(sql.lit(MOST_OVERDUE))
+        .as('orders'),
+    )
+    .select(LISTED)
+    .where(keyInDirectory(filter));
+  return pageQuery(query, { table: 'orders', within: indexedId(filter), columns: ['id'] }, page);
+}
+
+/** An account orders in its own directory alone, so the id of the directory says nothing beside that of the account. */
+function indexedId({ acmeKeyId, directoryId = '' }: OrderFilter): Readonly<Record<string, string>> {
+  return acmeKeyId === undefined ? { directory_id: directoryId } : { acme_key_id: acmeKeyId };
+}
+
+const keyInDirectory = ({ acmeKeyId, directoryId }: OrderFilter) =>
+  acmeKeyId === undefined || directoryId === undefined
+    ? sql<SqlBool>`true`
+    : sql<SqlBool>`exists (select from acme_keys where id = ${acmeKeyId} and directory_id = ${directoryId})`;
