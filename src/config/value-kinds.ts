@@ -16,7 +16,7 @@ type DurationUnit = keyof typeof DURATION_UNITS_MS;
 const HOST_NAME =
   /^(?=.{1,253}$)(?:\*\.)?[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
-export const text = (accepts: string): ValueKind<string> => ({
+const text = (accepts: string): ValueKind<string> => ({
   accepts,
   parse: (value) => (value === '' ? undefined : value),
 });

@@ -30,7 +30,7 @@ export function readAccountKey(pem: string): AccountKey {
 }
 
 /** The same of a key that has been checked already. */
-export function accountKeyOf(spki: Buffer): AccountKey {
+function accountKeyOf(spki: Buffer): AccountKey {
   const jwk = jwkOf(spki, WHAT);
   return { spki, jwk, thumbprint: thumbprintOf(jwk) };
 }

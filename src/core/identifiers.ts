@@ -14,7 +14,7 @@ export type DnsIdentifier = {
   readonly name: DnsName;
   readonly wildcard: boolean;
 };
-export type IpIdentifier = { readonly type: 'ip'; readonly value: string; readonly address: Address };
+type IpIdentifier = { readonly type: 'ip'; readonly value: string; readonly address: Address };
 export type Identifier = DnsIdentifier | IpIdentifier;
 
 /** Why one identifier cannot be ordered; doors map the kind to their own error. */
@@ -62,7 +62,7 @@ export function parseIdentifiers(raws: readonly RawIdentifier[]): {
 }
 
 /** Equal exactly for identifiers that are the same name or address. */
-export const identifierKey = ({ type, value }: Identifier): string => `${type}:${value}`;
+const identifierKey = ({ type, value }: Identifier): string => `${type}:${value}`;
 
 function parseDns(raw: RawIdentifier): ParsedIdentifier {
   // ORD-8: a wildcard is the whole first label and there is only one; what remains must be a name by itself.

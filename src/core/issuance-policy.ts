@@ -79,7 +79,7 @@ export type Verdict = {
 };
 export type IssuanceCheck = { readonly rule: IssuanceRule; readonly decide: (request: IssuanceRequest) => Verdict };
 
-export type Subproblem = { readonly rule: IssuanceRule; readonly identifier: RawIdentifier; readonly detail: string };
+type Subproblem = { readonly rule: IssuanceRule; readonly identifier: RawIdentifier; readonly detail: string };
 export type Refusal = {
   readonly rule: IssuanceRule;
   readonly detail: string;

@@ -35,7 +35,7 @@ export type ServingCertificate = {
 };
 
 /** Makes a new key and certificate for these names. Throws `unavailable` when the serving CA's key cannot be used. */
-export async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise<ServingCertificate> {
+async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise<ServingCertificate> {
   const servingCa = await openServingCa(ca);
   const issuer = parseCertificate(servingCa.certificate);
   const key = await generatePrivateKey('ec_256');

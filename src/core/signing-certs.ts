@@ -49,7 +49,7 @@ export async function listSigningCerts(
   return pageOf(await listRows(ca.database.db, filter, page), signingCertView);
 }
 
-export const isInUse = (users: SigningCertUsers): boolean =>
+const isInUse = (users: SigningCertUsers): boolean =>
   users.has_children || users.has_directories || users.has_orders || users.has_leaves;
 
 export const signingCertView = (row: SigningCertRow): SigningCertView => ({

@@ -25,11 +25,11 @@ import { type CreateInput, createOnly, inputOnly, inputReader, readOnly, type Up
 import { revocationReasonNames, revocationReasonNumbers } from './revocation-reasons.ts';
 
 export const certTypes = ['intermediate', 'root'] as const;
-export const keyAvailabilities = ['offline', 'online'] as const;
-export const caKeyTypes = ['ec_256', 'ec_384', 'ec_521', 'rsa_2048', 'rsa_3072', 'rsa_4096'] as const;
+const keyAvailabilities = ['offline', 'online'] as const;
+const caKeyTypes = ['ec_256', 'ec_384', 'ec_521', 'rsa_2048', 'rsa_3072', 'rsa_4096'] as const;
 export const leafKeyTypes = [...caKeyTypes, 'ed25519'] as const;
 export const profileNames = ['server', 'client', 'mtls'] as const;
-export const registrationModes = ['preregister', 'open'] as const;
+const registrationModes = ['preregister', 'open'] as const;
 export const issuedCertStates = ['valid', 'expired', 'revoked'] as const;
 export const orderStates = statesOf(orderLifecycle);
 export const acmeKeyStates = statesOf(acmeKeyLifecycle);
@@ -53,7 +53,7 @@ const orNull = (schema: TSchema, description: string) => described(nullable(sche
 
 const subjectPart = (maxLength: number, description: string) =>
   Type.Optional(described(objectName, description, { maxLength }));
-export const subject = closed(
+const subject = closed(
   {
     CN: subjectPart(64, 'Common name; the name of the CA cert when absent.'),
     O: subjectPart(64, 'Organization; the name of the CA cert when absent.'),
@@ -80,7 +80,7 @@ const shownSubject = Type.Unsafe<Record<string, string>>({
 
 const subtrees = (description: string) => Type.Optional(listOf(dnsSubtree, 100, { description }));
 const subranges = (description: string) => Type.Optional(listOf(addressRange, 100, { description }));
-export const nameConstraints = closed(
+const nameConstraints = closed(
   {
     permitted_dns: subtrees('Domains below which all DNS names must lie.'),
     excluded_dns: subtrees('Domains below which no DNS name may lie.'),
@@ -99,7 +99,7 @@ export const revocationReasonFields = {
 const shownReason = readOnly(orNull(oneOf(revocationReasonNames), 'Why it was revoked; null when it is not.'));
 
 /** A caller may write `auto_approved`, which is stored and shown as `auto_approve`. */
-export const orderValidations = ['challenge', 'auto_approve'] as const;
+const orderValidations = ['challenge', 'auto_approve'] as const;
 const orderValidationsField = writable(
   'default',
   oneOf([...orderValidations, 'auto_approved'], {

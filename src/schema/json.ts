@@ -8,7 +8,7 @@ export type JsonReading =
 export type JsonLimits = { readonly depth: number; readonly values: number };
 
 /** Far above every body that our interfaces know, far below what would keep a process busy (SEC-17). */
-export const jsonLimits: JsonLimits = { depth: 20, values: 10_000 };
+const jsonLimits: JsonLimits = { depth: 20, values: 10_000 };
 
 /** Bytes must be UTF-8. The value holds no duplicate member, NUL, lone surrogate or number that loses its value. */
 export function readJson(body: Uint8Array | string, limits: JsonLimits = jsonLimits): JsonReading {

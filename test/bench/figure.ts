@@ -7,7 +7,7 @@ export type Figure = {
   readonly goal: string;
 };
 
-export const median = (values: readonly number[]): number =>
+const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
 /** `0.91 s (0.88-1.02)`: the median, and the least and the most. */

@@ -48,7 +48,7 @@ const outside =
   (path: string) =>
     !within(...places)(path);
 
-export const wordRules: readonly WordRule[] = [
+const wordRules: readonly WordRule[] = [
   { word: /process\.env/, allowed: within('config/load.ts'), why: 'the environment is read in config/load.ts only' },
   {
     word: /process\.exit\(|process\.exitCode/,
