@@ -31,7 +31,7 @@ export async function installCertificate(
   const row = await ca.database.inTransaction(async (tx) => {
     const parentId = (await shareParentOf(tx, certificate)) ?? null;
     const locked = await lockSigningCert(tx, id);
-    if (locked?.state !== 'pending' || locked.version !== version) return undefined;
+    if (locked?.version !== version) return undefined;
     const columns = { ...certificateColumns(certificate), parent_id: parentId, name, version: version + 1 };
     const active = await activateSigningCert(tx, id, columns);
     if (active === undefined) return undefined;

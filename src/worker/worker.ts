@@ -9,18 +9,18 @@ const CHANNEL = 'acmery_due';
 
 /** Works until it is disposed of; then takes nothing new, and waits for what it has begun. */
 export function startWorker(ca: Ca): AsyncDisposable {
-  const stack = new AsyncDisposableStack();
   const loops = new Map(dueTasks.map((task) => [task.name, new DueLoop(ca, task)]));
-  stack.defer(async () => {
-    await Promise.all([...loops.values()].map((loop) => loop[Symbol.asyncDispose]()));
-  });
   const wakeAll = () => {
     for (const loop of loops.values()) loop.wake();
   };
   // What was notified while nobody listened is found by looking.
-  stack.use(ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.wake() }, { onListening: wakeAll }));
-  for (const duty of duties) stack.use(startDuty(ca, duty));
-  return stack;
+  const listener = ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.wake() }, { onListening: wakeAll });
+  const parts: readonly AsyncDisposable[] = [...loops.values(), ...duties.map((duty) => startDuty(ca, duty)), listener];
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()));
+    },
+  };
 }
 
 function startDuty(ca: Ca, { name, intervalMs, run }: Duty): Periodic {

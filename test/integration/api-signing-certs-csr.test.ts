@@ -1,11 +1,15 @@
 // /v1/signing_certs: an intermediate whose parent is elsewhere gets a CSR, and is completed by the certificate for it.
 import { X509Certificate } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseId } from '../../src/core/ids.ts';
+import { installCertificate } from '../../src/core/install-certificate.ts';
+import { findSigningCert } from '../../src/store/signing-certs.ts';
 import { parseCsr, readCsrPem, verifyCsr } from '../../src/x509/csr.ts';
 import { basicConstraints, keyUsage } from '../../src/x509/extensions.ts';
 import { generatePrivateKey } from '../../src/x509/private-key.ts';
 import { testApi } from '../support/api-client.ts';
 import { type ForeignCa, type ForeignParts, foreignCa } from '../support/foreign-ca.ts';
+import { admin } from '../support/given.ts';
 
 const PATH = '/v1/signing_certs';
 let api: Awaited<ReturnType<typeof testApi>>;
@@ -169,6 +173,16 @@ describe('the certificate for the CSR', () => {
     const refused = await put(id, { public_cert: (await answerOf(id, await parts())).publicCert, name: 'Unchanged' });
     expect([refused.status, problems(refused)]).toEqual([422, [`signing_cert.public_cert ${code}`]]);
     expect((await api.get(`${PATH}/${id}`)).body).toMatchObject({ public_cert: null, name: 'Corp Issuing' });
+  });
+
+  test('loses against a change that came after the CA cert was looked at', async () => {
+    const { id } = (await request()).body;
+    const uuid = parseId('scrt', id) ?? expect.fail();
+    const seen = await findSigningCert(api.ca.database.db, uuid, api.ca.clock.now());
+    await put(id, { name: 'Renamed meanwhile' });
+    const install = { pem: (await answerOf(id)).publicCert, name: 'Corp Issuing' };
+    expect(await installCertificate(api.ca, admin, seen ?? expect.fail(), install)).toBe(false);
+    expect((await api.get(`${PATH}/${id}`)).body).toMatchObject({ name: 'Renamed meanwhile', public_cert: null });
   });
 
   test('twenty at once complete it once', async () => {

@@ -1,0 +1,29 @@
+// A worker in a process of its own, which a test kills in the middle of its work: removing a key never ends here.
+// Arguments: the URL of the database, the time. Prints a line when it has begun.
+import { openDatabase } from '../../src/store/database.ts';
+import { createEvents } from '../../src/telemetry/events.ts';
+import { createLog } from '../../src/telemetry/log.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { startWorker } from '../../src/worker/worker.ts';
+
+const [url = '', now = ''] = process.argv.slice(2);
+const unused = () => Promise.reject(new Error('This worker only removes keys.'));
+
+startWorker({
+  database: openDatabase({ url }),
+  clock: { now: () => new Date(now) },
+  urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
+  events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
+  keys: {
+    createOnce: unused,
+    find: unused,
+    read: unused,
+    signer: unused,
+    sealer: unused,
+    list: unused,
+    remove: (ref) => {
+      console.log(ref);
+      return new Promise(() => {});
+    },
+  },
+});
