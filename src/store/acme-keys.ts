@@ -84,13 +84,10 @@ export function listAcmeKeyRows(
   { directoryId, state }: AcmeKeyFilter,
   page: PageRequest<'id' | 'name'>,
 ): Promise<PageOfRows<AcmeKeyRow> | undefined> {
-  let query = db
-    .selectFrom('acme_keys')
-    .select(COLUMNS)
-    .select(slugOfDirectory)
-    .where('directory_id', '=', directoryId);
-  if (state !== undefined) query = query.where('state', '=', state);
-  return readPage(db, query, { table: 'acme_keys', columns: page.sort === 'name' ? ['name', 'id'] : ['id'] }, page);
+  const query = db.selectFrom('acme_keys').select(COLUMNS).select(slugOfDirectory);
+  const within = { directory_id: directoryId, ...(state !== undefined && { state }) };
+  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
+  return readPage(db, query, { table: 'acme_keys', within, columns }, page);
 }
 
 /** Undefined when the account is no longer as it was seen, is no longer valid, or is not to be changed here. */

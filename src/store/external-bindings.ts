@@ -72,16 +72,21 @@ export function listExternalBindingRows(
   { directoryId, acmeKeyId }: ExternalBindingFilter,
   page: PageRequest<'id' | 'name'>,
 ): Promise<PageOfRows<ExternalBindingRow> | undefined> {
-  let query = db
+  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
+  const all = db
     .selectFrom('external_bindings')
     .select(COLUMNS)
     .select(slugOfDirectory)
     .where('deleted_at', 'is', null);
-  if (directoryId !== undefined) query = query.where('directory_id', '=', directoryId);
-  if (acmeKeyId === null) query = query.where('acme_key_id', 'is', null);
-  else if (acmeKeyId !== undefined) query = query.where('acme_key_id', '=', acmeKeyId);
-  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
-  return readPage(db, query, { table: 'external_bindings', columns }, page);
+  // An account has one token at most: found by its id, the rest of the filter says whether it is shown.
+  if (typeof acmeKeyId === 'string') {
+    const own = all.where('acme_key_id', '=', acmeKeyId);
+    const shown = directoryId === undefined ? own : own.where('directory_id', '=', directoryId);
+    return readPage(db, shown, { table: 'external_bindings', columns }, page);
+  }
+  const query = acmeKeyId === null ? all.where('acme_key_id', 'is', null) : all;
+  const within = directoryId === undefined ? {} : { directory_id: directoryId };
+  return readPage(db, query, { table: 'external_bindings', within, columns }, page);
 }
 
 /** Undefined when the row is no longer as it was seen, is used, or is not to be changed here. */

@@ -3,22 +3,25 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { formatId, parseId } from '../../src/core/ids.ts';
 import { testApi } from '../support/api-client.ts';
-import { givenDirectoryRow } from '../support/directory-row.ts';
 import { duringChange } from '../support/during-change.ts';
 import { spendToken } from '../support/given-acme-key.ts';
+import { givenDirectory } from '../support/given-directory.ts';
 import { givenExternalBinding } from '../support/given-external-binding.ts';
+import { givenIntermediate } from '../support/given-signing-cert.ts';
 
 const path = '/v1/external_bindings';
 const UNKNOWN = '01h455vb4pex5vsknk084sn02q';
 
 let api: Awaited<ReturnType<typeof testApi>>;
-let directory: { readonly id: string; readonly slug: string };
+let issuer: { readonly id: string };
+let directory: Awaited<ReturnType<typeof givenDirectory>>;
 let dir: string;
 beforeAll(async () => {
   api = await testApi();
+  issuer = await givenIntermediate(api.ca);
 });
 beforeEach(async () => {
-  directory = await givenDirectoryRow(api.ca.database.db);
+  directory = await givenDirectory(api.ca, { issuer });
   dir = formatId('dir', directory.id);
 });
 afterAll(() => api[Symbol.asyncDispose]());
@@ -55,7 +58,7 @@ describe('create', () => {
       key_id: null,
       acme_key_id: null,
       mac_key: expect.stringMatching(/^[A-Za-z0-9_][A-Za-z0-9_-]{42}$/),
-      directory_url: `https://acme.corp.example/acme/${directory.slug}/directory`,
+      directory_url: directory.directoryUrl,
     });
   });
 
@@ -138,7 +141,7 @@ describe('create', () => {
   });
 
   test('in a directory that is not there, or is deleted, is 422', async () => {
-    await sql`update directories set deleted_at = now() where id = ${directory.id}`.execute(api.ca.database.db);
+    await api.delete(`/v1/directories/${dir}`);
     for (const id of [`dir_${UNKNOWN}`, dir]) {
       const answer = await api.post(path, { external_binding: { directory_id: id } });
       expect(answer).toMatchObject({ status: 422, body: { code: 'unknown_reference' } });
@@ -180,7 +183,7 @@ describe('retrieve', () => {
   test('works while the directory is deleted', async () => {
     const { id } = await create();
     await spend(id);
-    await sql`update directories set deleted_at = now() where id = ${directory.id}`.execute(api.ca.database.db);
+    await api.delete(`/v1/directories/${dir}`);
     expect(await api.get(`${path}/${id}`)).toMatchObject({ status: 200, body: { directory_id: dir } });
   });
 });
@@ -273,7 +276,7 @@ describe('update', () => {
 
   test('of key_id or directory_id is 422 immutable', async () => {
     const { id } = await create({ key_id: 'fixed' });
-    const other = formatId('dir', (await givenDirectoryRow(api.ca.database.db)).id);
+    const other = formatId('dir', (await givenDirectory(api.ca, { issuer })).id);
     for (const [field, value] of [
       ['key_id', 'other'],
       ['key_id', null],

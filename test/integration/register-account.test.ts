@@ -2,24 +2,28 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readAccountKey } from '../../src/core/account-key.ts';
+import { deleteDirectory } from '../../src/core/delete-directory.ts';
 import { revokeAcmeKey } from '../../src/core/revoke-acme-key.ts';
 import { testCa } from '../support/ca.ts';
-import { givenDirectoryRow } from '../support/directory-row.ts';
 import { eventually } from '../support/eventually.ts';
 import { admin } from '../support/given.ts';
 import { anAccountKey, aPublicKey, givenAcmeKey, spendToken } from '../support/given-acme-key.ts';
+import { givenDirectory } from '../support/given-directory.ts';
 import { givenExternalBinding } from '../support/given-external-binding.ts';
+import { givenIntermediate } from '../support/given-signing-cert.ts';
 import { exampleRows, insertRows } from '../support/rows.ts';
 
 const MANY = 50;
 
 let world: Awaited<ReturnType<typeof testCa>>;
+let issuer: { readonly id: string };
 let directory: { readonly id: string };
 beforeAll(async () => {
   world = await testCa();
+  issuer = await givenIntermediate(world.ca);
 });
 beforeEach(async () => {
-  directory = await givenDirectoryRow(world.ca.database.db);
+  directory = await givenDirectory(world.ca, { issuer });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -141,7 +145,7 @@ describe('many at once', () => {
 describe('refused', () => {
   test('a token of another directory, one that is deleted, and none at all, are unknown', async () => {
     const token = await given();
-    const other = await givenDirectoryRow(world.ca.database.db);
+    const other = await givenDirectory(world.ca, { issuer });
     const deleted = await given();
     await sql`update external_bindings set deleted_at = now() where id = ${deleted.id}`.execute(world.ca.database.db);
     for (const attempt of [{ ...token, directoryId: other.id }, deleted, { ...token, id: other.id }]) {
@@ -152,8 +156,8 @@ describe('refused', () => {
 
   test('a directory that is deleted, with a token and without', async () => {
     const token = await given();
-    await sql`update directories set deleted_at = now() where id = ${directory.id}`.execute(world.ca.database.db);
-    await expect(spendToken(world.ca, token)).rejects.toMatchObject({ kind: 'unknown_reference' });
+    await deleteDirectory(world.ca, admin, directory.id);
+    await expect(spendToken(world.ca, token)).rejects.toMatchObject({ kind: 'not_found' });
     await expect(givenAcmeKey(world.ca, directory)).rejects.toMatchObject({ kind: 'unknown_reference' });
   });
 
@@ -185,7 +189,7 @@ describe('refused', () => {
     const token = await given();
     const public_key = await aPublicKey();
     const key = readAccountKey(public_key);
-    const elsewhere = await givenDirectoryRow(world.ca.database.db);
+    const elsewhere = await givenDirectory(world.ca, { issuer });
     const account = await givenAcmeKey(world.ca, elsewhere, { public_key });
     for (const kind of ['key_reused', 'key_invalidated']) {
       await expect(givenAcmeKey(world.ca, directory, { public_key })).rejects.toMatchObject({ kind });
