@@ -66,7 +66,6 @@ async function lookUp(
   try {
     return await ca.caa(name, AbortSignal.any([signal, deadline]));
   } catch (error) {
-    signal.throwIfAborted();
     if (!deadline.aborted) throw error;
     return [{ name, failure: LATE }];
   }
