@@ -24,6 +24,9 @@ import { createCaaResolver } from './prober/caa.ts';
 import { createResolver } from './prober/resolver.ts';
 import { awaitDatabase } from './store/await-database.ts';
 import { openDatabase } from './store/database.ts';
+import { DatabaseUnavailable } from './store/database-error.ts';
+import { DatabaseWatch } from './store/database-watch.ts';
+import { requireSchema } from './store/migrate.ts';
 import { createEvents, type Events } from './telemetry/events.ts';
 import type { Log } from './telemetry/log.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -31,8 +34,11 @@ import { version } from './version.ts';
 import { startWorker } from './worker/worker.ts';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const PING_INTERVAL_MS = 5_000;
 const TLS_FILES_INTERVAL_MS = 10_000;
-const DRAIN_MS = 20_000;
+// With what it takes to close the rest, less than 25 s.
+const DRAIN_MS = 15_000;
 
 export type App = {
   readonly apiUrl: string;
@@ -51,11 +57,13 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   events.serverStarted({ version });
 
   const state: { ca?: Ca; clocks?: ClockWatch; stage: string } = { stage: 'waiting for the database' };
+  const watch = new DatabaseWatch(events);
+  const ping = ({ database }: Ca): Promise<void> => watch.observe(() => database.ping());
   const ready = {
     started: async () => {
       if (state.stage !== 'serving') throw new Error(state.stage);
     },
-    database: async () => state.ca?.database.ping(),
+    database: async () => state.ca && ping(state.ca),
     clock: async () => state.clocks?.check(),
   };
   const mounting = { events, trusted: trustedProxies(settings.trustedProxies) };
@@ -68,19 +76,28 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   scope.use(opsListener);
 
   const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
-  await awaitDatabase(url, events, signal);
+  await awaitDatabase(url, watch, events, signal);
   const ca = await openCa(url, settings, events, scope);
   await ensureWrapKey(ca);
   state.ca = ca;
+  const every: Every = (intervalMs, name, task) => {
+    const onError = (error: unknown): void => {
+      // Told by the watch, once.
+      if (!(error instanceof DatabaseUnavailable)) events.taskFailed({ task: name, attempt: 1, error });
+    };
+    scope.use(new Periodic({ intervalMs, task, onError }));
+  };
+  every(PING_INTERVAL_MS, 'database ping', () => ping(ca));
   const clocks = new ClockWatch(ca);
   state.clocks = clocks;
-  const onError = (error: unknown): void => events.internalError({ where: 'clock comparison', error });
-  await scope.use(new Periodic({ intervalMs: MINUTE_MS, task: () => clocks.compare(), onError })).runNow();
+  state.stage = "waiting for this machine's clock and the database's to agree";
+  await clocks.agreement(signal);
+  every(MINUTE_MS, 'clock comparison', () => clocks.compare());
   scope.use(startWorker(ca));
 
   const { bootstrapToken } = settings;
   const credentials = bootstrapToken === undefined ? {} : { bootstrapToken };
-  const { tls, anchorsFile } = await servingTls(settings, ca, scope);
+  const { tls, anchorsFile } = await servingTls(settings, ca, scope, every);
   const apiListener = await openListener({
     setting: 'ACMERY_API_LISTEN',
     address: settings.apiListen,
@@ -113,7 +130,7 @@ export async function databaseUrlFor(settings: Settings, log: Log, scope: AsyncD
   return running ?? (await ownPostgres(settings.dataDir, createEvents(log, createMetrics()), scope));
 }
 
-/** The CA for a command, without listeners. */
+/** The CA for a command, without listeners; nothing is known yet of the schema. */
 export async function openCaFor(settings: Settings, log: Log, scope: AsyncDisposableStack): Promise<Ca> {
   const url = await databaseUrlFor(settings, log, scope);
   return openCa(url, settings, createEvents(log, createMetrics()), scope);
@@ -122,7 +139,9 @@ export async function openCaFor(settings: Settings, log: Log, scope: AsyncDispos
 /** Runs one command's work on the CA; the database must answer now, and must have been migrated. */
 export async function withCa<Result>(settings: Settings, log: Log, work: (ca: Ca) => Promise<Result>): Promise<Result> {
   await using scope = new AsyncDisposableStack();
-  return await work(await openCaFor(settings, log, scope));
+  const ca = await openCaFor(settings, log, scope);
+  await requireSchema(ca.database.db);
+  return await work(ca);
 }
 
 async function openCa(url: string, settings: Settings, events: Events, scope: AsyncDisposableStack): Promise<Ca> {
@@ -156,9 +175,10 @@ async function ownPostgres(
   return postgres.url;
 }
 
+type Every = (intervalMs: number, name: string, task: () => Promise<unknown>) => void;
 type ServingTls = { readonly tls: TlsSource; readonly anchorsFile: string | undefined };
 
-async function servingTls(settings: Settings, ca: Ca, scope: AsyncDisposableStack): Promise<ServingTls> {
+async function servingTls(settings: Settings, ca: Ca, scope: AsyncDisposableStack, every: Every): Promise<ServingTls> {
   const { tlsCertFile, tlsKeyFile, dataDir } = settings;
   const { events, clock } = ca;
   if (tlsCertFile !== undefined && tlsKeyFile !== undefined) {
@@ -174,14 +194,17 @@ async function servingTls(settings: Settings, ca: Ca, scope: AsyncDisposableStac
   }
   const anchorsFile = join(dataDir, 'tls', 'ca.crt');
   let tls: TlsSlot | undefined;
-  const names = settings.tlsNames ?? [...new Set([new URL(settings.publicUrl).hostname, 'localhost'])];
-  const keeper = await keepServingCertificate(ca, names, async (pair) => {
+  const names = settings.tlsNames ?? [...new Set([hostOf(settings.publicUrl), 'localhost'])];
+  const renew = await keepServingCertificate(ca, names, async (pair) => {
     await writeAnchors(anchorsFile, pair.anchors);
     if (tls !== undefined) events.servingCertificateRotated({ source: 'serving CA', notAfter: pair.notAfter });
     tls?.replace(pair);
     tls ??= new TlsSlot(pair);
   });
-  scope.use(keeper);
+  every(HOUR_MS, 'serving certificate', renew);
   if (tls === undefined) throw new Error('the serving certificate was not handed over');
   return { tls, anchorsFile };
 }
+
+/** `[::1]` in a URL is the address `::1`. */
+const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');

@@ -23,21 +23,24 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     .description('A private certificate authority with a complete ACME server.')
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'print the help of a command')
     .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage or settings.')
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text) });
+    .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'acmery: ')) });
 
-  withSettings(program.command('serve'))
-    .description('Serve ACME, /v1, CRLs and OCSP until SIGINT or SIGTERM.')
+  program
+    .command('serve')
+    .description('Serve the management interface /v1 until SIGINT or SIGTERM.')
     .action(runs(async (settings) => (await import('./serve.ts')).serve(settings)));
 
-  withSettings(program.command('migrate'))
+  program
+    .command('migrate')
     .description('Bring the database schema up to date and exit (serve does it too).')
     .action(runs(async (settings) => (await import('./migrate.ts')).migrateCommand(settings)));
 
-  const token = program.command('token').description('API tokens: the credentials of /v1 callers.');
-  withSettings(token.command('create'))
+  const token = program.command('token').description('API tokens: the credentials of /v1 callers.').helpCommand(false);
+  token
+    .command('create')
     .description('Make an API token and print it, once.')
     .requiredOption('--name <name>', 'what it is for, 1-200 characters')
     .addOption(
@@ -46,19 +49,25 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     .option('--expires <duration>', 'how long it lives, such as 90d (default: for ever)')
     .addOption(outputOption())
     .action(runs(async (settings, flags) => (await import('./token.ts')).createTokenCommand(settings, flags)));
-  withSettings(token.command('list'))
+  token
+    .command('list')
     .description('List the API tokens, revoked and expired ones too.')
     .addOption(outputOption())
     .action(runs(async (settings, flags) => (await import('./token.ts')).listTokensCommand(settings, flags)));
-  withSettings(token.command('revoke').argument('<id>', 'as `token list` shows it'))
+  token
+    .command('revoke')
+    .argument('<id>', 'as `token list` shows it')
     .description('Revoke an API token at once.')
     .action(runs(async (settings, _flags, id = '') => (await import('./token.ts')).revokeTokenCommand(settings, id)));
 
-  withSettings(program.command('doctor'))
+  program
+    .command('doctor')
     .description('Check database, cluster access, clock, keys, listeners and serving certificate.')
     .addOption(outputOption())
     .action(runs(async (settings, flags) => (await import('./doctor.ts')).doctorCommand(settings, flags)));
 
+  // After the options of their own, so that help lists these first.
+  for (const command of [...program.commands, ...token.commands]) if (command !== token) addSettings(command);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }
@@ -69,7 +78,7 @@ const byFlag = (options: Flags): Flags =>
 
 const kebabCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-function withSettings(command: Command): Command {
+function addSettings(command: Command): void {
   command.addOption(new Option('--config <file>', 'YAML file of settings').helpGroup('Settings:'));
   for (const name of settingNames) {
     const { about, env, fallbackText } = settings[name];
@@ -80,7 +89,6 @@ function withSettings(command: Command): Command {
       ),
     );
   }
-  return command.exitOverride();
 }
 
 const outputOption = (): Option => new Option('--output <form>', 'how to print').choices(OUTPUT).default('text');

@@ -6,7 +6,7 @@ import { ListenError } from '../http/listen-address.ts';
 import { TlsPairError } from '../http/tls-source.ts';
 import { PostgresError } from '../postgres/failure.ts';
 import { DatabaseUnavailable, DatabaseUrlError } from '../store/database-error.ts';
-import { SchemaTooNew } from '../store/migrate.ts';
+import { SchemaOutdated, SchemaTooNew } from '../store/migrate.ts';
 
 export type Failure = { readonly lines: readonly string[]; readonly exitCode: number };
 
@@ -17,6 +17,7 @@ const expected = [
   DatabaseUrlError,
   ListenError,
   PostgresError,
+  SchemaOutdated,
   SchemaTooNew,
   TlsPairError,
 ] as const;

@@ -3,22 +3,42 @@ import { type App, startApp } from '../app.ts';
 import type { Settings } from '../config/settings.ts';
 import { logFormatOf, logOf } from './log.ts';
 
+const stopSignals = ['SIGINT', 'SIGTERM'] as const;
+/** How long the echoes of a signal may take to come. */
+const ECHO_MS = 500;
+
 export async function serve(settings: Settings): Promise<number> {
-  const log = logOf(settings);
-  const stopping = new AbortController();
-  // Once: a second signal finds no handler of ours and ends the process at once.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort(signal));
-  const stopped = new Promise((resolve) => stopping.signal.addEventListener('abort', resolve));
-  try {
-    const app = await startApp(settings, log, stopping.signal);
+  const stopping = stopSignal();
+  const stopped = new Promise((resolve) => stopping.addEventListener('abort', resolve));
+  const app = await startApp(settings, logOf(settings), stopping).catch((error: unknown) => {
+    // Stopped while it was still waiting for the database: an end as good as any.
+    if (stopping.aborted) return undefined;
+    throw error;
+  });
+  if (app === undefined) return 0;
+  if (!stopping.aborted) {
     if (logFormatOf(settings) === 'text') console.log(whatNext(app, settings));
     await stopped;
-    await app.stop(String(stopping.signal.reason));
-  } catch (error) {
-    // Stopped while it was still waiting for the database: an end as good as any.
-    if (!stopping.signal.aborted) throw error;
   }
+  await app.stop(String(stopping.reason));
   return 0;
+}
+
+/**
+ * Aborts at the first signal. One Ctrl-C comes several times: from the terminal, and passed on by npm and by the launcher
+ * of an old Node. One that comes later finds no handler of ours and ends the process at once.
+ */
+function stopSignal(): AbortSignal {
+  const stopping = new AbortController();
+  const stop = (name: NodeJS.Signals): void => {
+    stopping.abort(name);
+    const echoesOver = (): void => {
+      for (const signal of stopSignals) process.off(signal, stop);
+    };
+    setTimeout(echoesOver, ECHO_MS).unref();
+  };
+  for (const signal of stopSignals) process.on(signal, stop);
+  return stopping.signal;
 }
 
 function whatNext({ apiUrl, opsUrl, anchorsFile }: App, { dataDir }: Settings): string {

@@ -106,13 +106,16 @@ function takeFile(file: string, given: Map<SettingName, Given>, problems: string
     const from = `${file}: ${key}`;
     if (name === undefined) problems.push(`${from}: there is no such setting${suggestion(key, settingNames)}.`);
     else if (text === undefined) problems.push(`${from}: expected ${settings[name].kind.accepts}, got a nested value.`);
-    else given.set(name, { text, from });
+    // `dataDir:` without a value says "not set", as an empty variable does.
+    else if (text !== '') given.set(name, { text, from });
   }
 }
 
 function readConfigFile(file: string, problems: string[]): Record<string, unknown> | undefined {
   try {
-    const content: unknown = parseYaml(readFileSync(file, 'utf8')) ?? {};
+    const text = readFileSync(file, 'utf8');
+    // The parser takes a file without a document for an error.
+    const content: unknown = isBlank(text) ? {} : (parseYaml(text) ?? {});
     if (typeof content === 'object' && !Array.isArray(content)) return content as Record<string, unknown>;
     problems.push(`${file}: expected a YAML mapping of settings, such as "dataDir: /var/lib/acmery".`);
   } catch (error) {
@@ -122,8 +125,11 @@ function readConfigFile(file: string, problems: string[]): Record<string, unknow
   return undefined;
 }
 
+const isBlank = (yaml: string): boolean => yaml.split('\n').every((line) => /^\s*(#.*)?$/.test(line));
+
 /** Scalars and lists of scalars as the text that a variable would hold. */
 function fileText(value: unknown): string | undefined {
+  if (value === null) return '';
   if (Array.isArray(value)) {
     const entries = value.map(fileText);
     return entries.every((entry) => entry !== undefined) ? entries.join(',') : undefined;

@@ -48,7 +48,7 @@ export const settings = {
   }),
   apiListen: withDefault(listenAddress, '127.0.0.1:8444', {
     env: 'ACMERY_API_LISTEN',
-    about: 'HTTPS: `/v1/...`.',
+    about: '`/v1` over HTTPS.',
   }),
   apiTls: withDefault(oneOf('on', 'off'), 'on', {
     env: 'ACMERY_API_TLS',

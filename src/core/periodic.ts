@@ -18,7 +18,9 @@ export class Periodic implements AsyncDisposable {
 
   /** A turn now, or the one that is under way. */
   runNow(): Promise<void> {
-    this.#turn ??= this.#run();
+    this.#turn ??= this.#run().finally(() => {
+      this.#turn = undefined;
+    });
     return this.#turn;
   }
 
@@ -27,8 +29,6 @@ export class Periodic implements AsyncDisposable {
       await this.#options.task();
     } catch (error) {
       this.#options.onError(error);
-    } finally {
-      this.#turn = undefined;
     }
   }
 

@@ -15,12 +15,10 @@ import { toPem } from '../x509/pem.ts';
 import { generatePrivateKey, pkcs8Of } from '../x509/private-key.ts';
 import { keyIdentifierOf } from '../x509/spki.ts';
 import type { Ca } from './ca.ts';
-import { Periodic } from './periodic.ts';
 import { openServingCa } from './serving-ca.ts';
 
 const LIFE_MS = 30 * 86_400_000;
 const BACKDATE_MS = 300_000;
-const CHECK_MS = 3_600_000;
 const MAX_COMMON_NAME = 64;
 
 export type ServingCertificate = {
@@ -30,6 +28,7 @@ export type ServingCertificate = {
   readonly key: string;
   /** PEM of what clients should trust. */
   readonly anchors: string;
+  readonly notBefore: Date;
   readonly notAfter: Date;
   readonly renewAt: Date;
 };
@@ -40,6 +39,7 @@ async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise
   const issuer = parseCertificate(servingCa.certificate);
   const key = await generatePrivateKey('ec_256');
   const now = ca.clock.now().getTime();
+  const notBefore = new Date(Math.max(now - BACKDATE_MS, issuer.notBefore.getTime()));
   const notAfter = new Date(Math.min(now + LIFE_MS, issuer.notAfter.getTime()));
   // Some clients still compare the common name (G-28).
   const commonName = names.find((name) => name.length <= MAX_COMMON_NAME);
@@ -47,7 +47,7 @@ async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise
     serial: newSerial(),
     issuer: issuer.subject.der,
     subject: buildName(commonName === undefined ? {} : { CN: commonName }),
-    notBefore: new Date(Math.max(now - BACKDATE_MS, issuer.notBefore.getTime())),
+    notBefore,
     notAfter,
     spki: key.spki,
     issuerKeyType: servingCa.signer.keyType,
@@ -69,27 +69,28 @@ async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise
     certificate: certificatePem(certificate),
     key: toPem('PRIVATE KEY', pkcs8Of(key)),
     anchors: servingCa.anchors,
+    notBefore,
     notAfter,
     renewAt: new Date((now + notAfter.getTime()) / 2),
   };
 }
 
-/** Hands a certificate to `use` now, and a new one whenever half of the last one's life is over, until closed. */
+/**
+ * Hands a certificate to `use`, and returns what is to be called now and then: it hands over a new one where half of the
+ * last one's life is over, or where the clock was set back to before its beginning.
+ */
 export async function keepServingCertificate(
   ca: Ca,
   names: readonly string[],
   use: (certificate: ServingCertificate) => Promise<void>,
-): Promise<Periodic> {
+): Promise<() => Promise<void>> {
   let current = await makeServingCertificate(ca, names);
   await use(current);
-  return new Periodic({
-    intervalMs: CHECK_MS,
-    task: async () => {
-      if (ca.clock.now() < current.renewAt) return;
-      const next = await makeServingCertificate(ca, names);
-      await use(next);
-      current = next;
-    },
-    onError: (error) => ca.events.internalError({ where: 'serving certificate', error }),
-  });
+  return async () => {
+    const now = ca.clock.now();
+    if (now >= current.notBefore && now < current.renewAt) return;
+    const next = await makeServingCertificate(ca, names);
+    await use(next);
+    current = next;
+  };
 }

@@ -24,6 +24,8 @@ export type PostgresOptions = {
   readonly signal?: AbortSignal;
 };
 
+type Restart = (signal: AbortSignal) => Promise<Postmaster>;
+
 const PORT_ATTEMPTS = 3;
 const RESTART_FIRST_MS = 100;
 const RESTART_LONGEST_MS = 10_000;
@@ -43,7 +45,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
       url: localUrl(start.port, password),
       binaries,
       first,
-      restart: () => launch(start, layout, undefined),
+      restart: (signal) => launch(start, layout, signal),
       onNotice: options.onNotice,
       resources: opened.move(),
     });
@@ -65,7 +67,7 @@ export class RunningPostgres {
     readonly url: string;
     readonly binaries: Binaries;
     readonly first: Postmaster;
-    readonly restart: () => Promise<Postmaster>;
+    readonly restart: Restart;
     readonly onNotice: PostgresOptions['onNotice'];
     readonly resources: AsyncDisposableStack;
   }) {
@@ -82,11 +84,7 @@ export class RunningPostgres {
     await this.#resources.disposeAsync();
   }
 
-  async #supervise(
-    first: Postmaster,
-    restart: () => Promise<Postmaster>,
-    notice: (notice: OwnPostgresNotice) => void,
-  ): Promise<void> {
+  async #supervise(first: Postmaster, restart: Restart, notice: (notice: OwnPostgresNotice) => void): Promise<void> {
     const stopping = new Promise<undefined>((resolve) => {
       this.#stopping.signal.addEventListener('abort', () => resolve(undefined));
     });
@@ -99,15 +97,16 @@ export class RunningPostgres {
   }
 
   /** Undefined once we are to stop. */
-  async #restart(restart: () => Promise<Postmaster>, notice: (notice: OwnPostgresNotice) => void) {
+  async #restart(restart: Restart, notice: (notice: OwnPostgresNotice) => void) {
     for (let retryInMs = RESTART_FIRST_MS; ; retryInMs = Math.min(retryInMs * 2, RESTART_LONGEST_MS)) {
       await pause(retryInMs, undefined, { signal: this.#stopping.signal }).catch(() => {});
       if (this.#stopping.signal.aborted) return undefined;
       try {
-        const next = await restart();
+        const next = await restart(this.#stopping.signal);
         notice({ kind: 'restarted' });
         return next;
       } catch (cause) {
+        if (this.#stopping.signal.aborted) return undefined;
         const error = cause instanceof Error ? cause : new Error('Postgres did not start.', { cause });
         notice({ kind: 'restart_failed', error, retryInMs: Math.min(retryInMs * 2, RESTART_LONGEST_MS) });
       }

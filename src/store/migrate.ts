@@ -31,6 +31,17 @@ export class SchemaTooNew extends Error {
   }
 }
 
+/** The database lacks migrations of this release, which a command does not apply in passing. */
+export class SchemaOutdated extends Error {
+  constructor(pending: number) {
+    super(
+      `The database lacks ${pending} ${pending === 1 ? 'migration' : 'migrations'} of this release: ` +
+        'start `acmery serve` or run `acmery migrate` first.',
+    );
+    this.name = 'SchemaOutdated';
+  }
+}
+
 const TABLE = 'acmery_migrations';
 const LOCK = 6_022_140_857; // any number that nobody else in this database locks
 const LOCK_RETRY_MS = 100;
@@ -39,10 +50,14 @@ const LOCK_RETRY_MS = 100;
  * Applies what is pending and returns its names. Any number of processes may call it at once. `db` is one without a
  * limit on the time of a statement. Throws SchemaTooNew, and DatabaseUnavailable for what may succeed later.
  */
-export async function migrate(db: Db, known: readonly Migration[] = migrations): Promise<readonly string[]> {
+export async function migrate(
+  db: Db,
+  known: readonly Migration[] = migrations,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   if ((await acceptedStatus(db, known)).pending.length === 0) return [];
   return db.connection().execute(async (connection) => {
-    await takeLock(connection);
+    await takeLock(connection, signal);
     try {
       const { pending } = await acceptedStatus(connection, known);
       for (const name of pending) await applyNext(connection, known, name);
@@ -67,6 +82,12 @@ export async function schemaStatus(db: Db, known: readonly Migration[] = migrati
   };
 }
 
+/** For what works only with the schema of this release. Throws SchemaOutdated and SchemaTooNew. */
+export async function requireSchema(db: Db): Promise<void> {
+  const { pending } = await acceptedStatus(db, migrations);
+  if (pending.length > 0) throw new SchemaOutdated(pending.length);
+}
+
 async function acceptedStatus(db: Db, known: readonly Migration[]): Promise<SchemaStatus> {
   const status = await schemaStatus(db, known);
   if (status.tooNew) throw new SchemaTooNew(status.current ?? 'unknown', status.expected ?? 'none');
@@ -82,11 +103,11 @@ async function appliedNames(db: Db): Promise<readonly string[]> {
 
 // Kysely's own lock is taken inside this one and never waited for: `create index concurrently` waits for every running
 // statement, so a process that waits for a lock inside a statement would deadlock with the one that builds the index.
-async function takeLock(connection: Db): Promise<void> {
+async function takeLock(connection: Db, signal: AbortSignal | undefined): Promise<void> {
   for (;;) {
     const { rows } = await sql<{ taken: boolean }>`select pg_try_advisory_lock(${LOCK}) as taken`.execute(connection);
     if (rows[0]?.taken) return;
-    await sleep(LOCK_RETRY_MS);
+    await sleep(LOCK_RETRY_MS, undefined, { ...(signal && { signal }) });
   }
 }
 

@@ -73,8 +73,11 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     metrics.databaseLosses.add({});
     log.error(event, 'the database does not answer; trying again with back-off');
   },
-  databaseRecovered(event: { readonly awayMs: number }): void {
+  /** Each time that it was asked for its health. */
+  databaseAnswered(): void {
     metrics.databaseUp.set({}, 1);
+  },
+  databaseRecovered(event: { readonly awayMs: number }): void {
     log.info({ awayMs: Math.round(event.awayMs) }, 'the database answers');
   },
   /** A connection that nobody was using ended: the server restarts, or the network between us broke. */

@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runAcmery } from '../support/acmery-process.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
@@ -72,6 +73,19 @@ describe('token', () => {
   });
 });
 
+test('a command on a database without our schema says what to do first', async () => {
+  await sql`create schema without_tables`.execute(database.db.db);
+  const url = new URL(database.url);
+  url.searchParams.set('options', '-c search_path=without_tables');
+
+  const { code, stderr } = await runAcmery(['token', 'list', '--data-dir', dataDir], {
+    env: { DATABASE_URL: url.href },
+  });
+
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^acmery: The database lacks \d+ migrations .* run `acmery migrate` first\.\n$/);
+});
+
 describe('migrate', () => {
   test('says what the schema is', async () => {
     expect(await acmery('migrate')).toMatchObject({
@@ -129,6 +143,22 @@ describe('the command line', () => {
     expect(stdout).toContain('ACMERY_API_LISTEN');
   });
 
+  test('help lists the options of a command before the settings', async () => {
+    const { stdout } = await runAcmery(['token', 'create', '--help']);
+
+    expect(stdout.indexOf('--permission')).toBeLessThan(stdout.indexOf('--data-dir'));
+  });
+
+  test.each([
+    ['the name of a command that has commands of its own', ['token'], 2],
+    ['the word help', ['help'], 0],
+  ])('%s alone lists the commands', async (_what, args, code) => {
+    const ended = await runAcmery(args);
+
+    expect(ended.code).toBe(code);
+    expect(ended.stdout + ended.stderr).toContain('Commands:');
+  });
+
   test.each([
     ['an unknown command', ['sevre'], 'serve'],
     ['an unknown option', ['serve', '--prot', '1'], '--prot'],
@@ -137,5 +167,6 @@ describe('the command line', () => {
 
     expect(code).toBe(2);
     expect(stderr).toContain(words);
+    expect(stderr).toMatch(/^acmery: /);
   });
 });

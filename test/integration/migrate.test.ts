@@ -117,6 +117,28 @@ test('an index is built concurrently while three more processes wait for their t
   await Promise.all(processes.map((each) => each.close()));
 });
 
+test('a stop ends the wait for another process that migrates', async () => {
+  const open = await emptySchema();
+  await using first = open();
+  const stopping = new AbortController();
+  const locked = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const held = first.db.connection().execute(async (connection) => {
+    await sql`select pg_advisory_lock(6022140857)`.execute(connection);
+    locked.resolve();
+    await stopped.promise;
+    await sql`select pg_advisory_unlock(6022140857)`.execute(connection);
+  });
+  await using second = open();
+  await locked.promise;
+
+  const migrating = migrate(second.db, migrations, stopping.signal);
+  stopping.abort();
+
+  await expect(migrating.finally(stopped.resolve)).rejects.toThrow('aborted');
+  await held;
+});
+
 test('a migration whose connection dies is no failure of the migration, and leaves no lock behind', async () => {
   await using database = await (await emptySchema())();
   const dying = {

@@ -82,13 +82,14 @@ describe('from nothing', () => {
 
   test('tells a person what to do next, and a machine only JSON', async () => {
     const dataDir = await aDataDir();
-    await using forPeople = await serveAcmery(dataDir, ['--log-format', 'text']);
+    await using forPeople = await serveAcmery(dataDir, ['--log-format', 'text', '--public-url', 'https://[::1]:8443']);
     await forPeople.untilReady();
     const people = await forPeople.stop('SIGINT');
     await using forMachines = await serveAcmery(dataDir, ['--log-format', 'json']);
     await forMachines.untilReady();
     const machines = await forMachines.stop('SIGINT');
 
+    expect(people.stderr).toContain('names=["::1","localhost"]');
     expect(people.stdout).toContain('token create --name me --permission admin');
     expect(machines.stdout).toBe('');
     const lines = machines.stderr
@@ -97,6 +98,20 @@ describe('from nothing', () => {
       .map((line) => JSON.parse(line));
     expect(lines.map(({ message }) => message)).toContain('ready');
   });
+});
+
+test('one Ctrl-C stops it cleanly, though npm passes it on as well', async () => {
+  await using own = await testDatabase();
+  await using acmery = await serveAcmery(await aDataDir(), [], { env: { DATABASE_URL: own.url } });
+  await acmery.untilReady();
+  acmery.child.stderr?.on('data', (text: string) => {
+    if (text.includes('draining')) acmery.child.kill('SIGINT');
+  });
+
+  const { code, stderr } = await acmery.stop('SIGINT');
+
+  expect(code).toBe(0);
+  expect(stderr).toContain('"stopped"');
 });
 
 describe('the database', () => {
@@ -147,6 +162,10 @@ describe('the database', () => {
     await proxy.mend();
     await eventually('served again', async () => (await acmery.api('/v1/audit_events', headers)).status === 200);
     await acmery.untilReady();
+    const { stderr } = await acmery.stop('SIGTERM');
+    const times = (message: string) => stderr.split('\n').filter((line) => line.includes(`"${message}"`)).length;
+    expect(times('the database does not answer; trying again with back-off')).toBe(1);
+    expect(times('the database answers')).toBe(1);
   });
 
   test('a stop while it waits for the database ends with 0', async () => {

@@ -68,6 +68,14 @@ test('an unknown key of the file is named with the file', () => {
 });
 
 test.each([
+  ['empty', ''],
+  ['nothing but comments', '# to be filled in\n\n'],
+  ['a setting without a value', 'dataDir:\n'],
+])('a settings file that is %s sets nothing', (_what, content) => {
+  expect(load({ flags: { config: configFile(content) } })).toEqual(load({}));
+});
+
+test.each([
   ['not YAML', 'a: [', /cannot be read as YAML settings/],
   ['a list', '- a', /expected a YAML mapping/],
   ['a nested value', 'dataDir: {a: 1}', /got a nested value/],
