@@ -58,7 +58,7 @@ function read(setting: Setting<unknown>, given: Given | undefined, problems: str
   if (text === undefined) return undefined;
   const value = setting.kind.parse(text);
   if (value === undefined) {
-    const got = setting.isSecret ? `${text.length} characters` : shown(text);
+    const got = setting.isSecret || setting.kind.mayHoldSecret ? `${text.length} characters` : shown(text);
     problems.push(`${given?.from ?? setting.env}: expected ${setting.kind.accepts}, got ${got}.`);
   }
   return value;

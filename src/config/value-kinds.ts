@@ -4,6 +4,8 @@ import { BlockList, isIP } from 'node:net';
 export type ValueKind<T> = {
   /** Completes the sentence "expected ...". */
   readonly accepts: string;
+  /** What is refused is not shown: in a text of another form nobody can tell the secret from the rest. */
+  readonly mayHoldSecret?: true;
   /** The value, or undefined when the text is not acceptable. */
   parse(text: string): T | undefined;
 };
@@ -103,6 +105,7 @@ export const dnsServer: ValueKind<string> = {
 
 export const postgresUrl: ValueKind<string> = {
   accepts: 'a URL such as postgres://user:password@host:5432/database?sslmode=verify-full',
+  mayHoldSecret: true,
   parse: (value) => (/^postgres(ql)?:\/\//.test(value) && URL.canParse(value) ? value : undefined),
 };
 

@@ -22,6 +22,7 @@ export type Exchange = {
 };
 
 const UNMATCHED = 'unmatched';
+const MOST_HEADERS = 100;
 
 /** The reason of the signal when nobody waits for the answer any more. */
 export class ClientGone extends Error {
@@ -57,18 +58,22 @@ export function openExchange(request: IncomingMessage, response: ServerResponse,
     traceId: traceIdOf(request.headers),
     startedAt: performance.now(),
     abort: (reason) => controller.abort(reason),
-    refused: firstRefusal(request, path, client),
+    refused: firstRefusal(request, url, client),
     route: UNMATCHED,
     allow: new Set(),
     bytes: 0,
   };
 }
 
-function firstRefusal(request: IncomingMessage, path: string, client: string | undefined): RefusedRequest | undefined {
-  if (request.httpVersion === '1.1' && request.headers.host === undefined)
-    return new RefusedRequest(refusal('malformed_request', { detail: 'An HTTP/1.1 request must have a Host header.' }));
+function firstRefusal(request: IncomingMessage, url: string, client: string | undefined): RefusedRequest | undefined {
+  if (request.rawHeaders.length > 2 * MOST_HEADERS) return new RefusedRequest(refusal('headers_too_large'));
+  const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
+  if (hosts > 1 || (hosts === 0 && request.httpVersion === '1.1'))
+    return new RefusedRequest(
+      refusal('malformed_request', { detail: 'An HTTP/1.1 request must have a Host header, and only one.' }),
+    );
   if (client === undefined) return new RefusedRequest(refusal('ambiguous_client'));
-  return isDecodable(path) ? undefined : new RefusedRequest(refusal('malformed_path'));
+  return isDecodable(url) ? undefined : new RefusedRequest(refusal('malformed_path'));
 }
 
 // `GET https://ca.example/path HTTP/1.1` asks for `/path` (RFC 9112 section 3.2.2).
@@ -77,7 +82,10 @@ function originForm(target: string): string {
   return rest.startsWith('/') || rest === '*' ? rest : `/${rest}`;
 }
 
-function isDecodable(path: string): boolean {
+/** RFC 9112 section 3.2: no fragment. Express would match the path before it, which is not the one that we log and compare. */
+function isDecodable(url: string): boolean {
+  if (url.includes('#')) return false;
+  const [path] = splitOnce(url, '?');
   if (!path.includes('%')) return true;
   try {
     decodeURIComponent(path);

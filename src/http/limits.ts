@@ -6,8 +6,9 @@ export type ListenLimits = {
   /** For the whole request, body included. */
   readonly requestMs: number;
   readonly keepAliveMs: number;
+  /** Without a byte either way while a request is under way: a client that never reads its answer. */
+  readonly stalledMs: number;
   readonly headerBytes: number;
-  readonly headerCount: number;
   readonly connections: number;
   readonly requestsPerConnection: number;
 };
@@ -17,8 +18,9 @@ export const defaultLimits: ListenLimits = {
   requestMs: 60_000,
   // Longer than the 60 s for which load balancers keep an idle connection: they must be the ones to close it.
   keepAliveMs: 65_000,
+  // Longer than the deadline of any route, or a slow answer would find its connection gone.
+  stalledMs: 120_000,
   headerBytes: 16 * 1024,
-  headerCount: 100,
   connections: 4_096,
   requestsPerConnection: 10_000,
 };

@@ -8,7 +8,7 @@ const rows = {
   malformed_request: { status: 400, detail: 'The request is not well-formed HTTP/1.1.' },
   malformed_path: {
     status: 400,
-    detail: 'The path holds a percent sign that does not begin an encoded UTF-8 character.',
+    detail: 'The path holds "#", or a percent sign that does not begin an encoded UTF-8 character.',
   },
   incomplete_body: { status: 400, detail: 'The body ended before the length that was announced.' },
   ambiguous_client: {

@@ -67,7 +67,9 @@ export class Listener implements AsyncDisposable {
       );
     }
     this.#server.maxConnections = limits.connections;
-    this.#server.maxHeadersCount = limits.headerCount;
+    // Node 24 leaves out the headers beyond its own limit without a word; the base counts them and refuses.
+    this.#server.maxHeadersCount = 0;
+    this.#server.timeout = limits.stalledMs;
     this.#server.maxRequestsPerSocket = limits.requestsPerConnection;
     this.#server.on('drop', () => events.connectionDropped({ door: door.name }));
     this.#server.on('connection', (socket: Socket) => this.#track(socket));

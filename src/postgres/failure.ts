@@ -77,6 +77,11 @@ export function explainFileError(dataDir: string, error: unknown): unknown {
     case 'ENOSPC':
     case 'EDQUOT':
       return new PostgresError(`The disk that holds ${dataDir} is full: free some space and start again.`, error);
+    case 'ELOOP':
+      return new PostgresError(
+        `${pathOf(error) ?? dataDir} is a symbolic link, which nobody of us made: look at it and remove it.`,
+        error,
+      );
     case 'ENOTDIR':
     case 'EEXIST':
       return new PostgresError(

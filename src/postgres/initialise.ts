@@ -1,19 +1,20 @@
 // Makes a new, empty cluster, whole or not at all.
 import { randomBytes } from 'node:crypto';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { damaged, explainOutput, PostgresError } from './failure.ts';
 import type { Layout } from './layout.ts';
+import { writePrivate } from './private-file.ts';
 import { runProgram } from './program.ts';
 import { dataPath, giveTo, type RunAs } from './run-as.ts';
 
 /** The one database role: it owns everything. */
 export const roleName = 'acmery';
 
-/** Where a server of ours on this port is reached. */
+/** Where a server of ours on this port is reached. Any user of the machine may listen there while ours does not run. */
 export const localUrl = (port: number, password: string): string =>
-  `postgres://${roleName}:${password}@127.0.0.1:${port}/postgres?sslmode=disable`;
+  `postgres://${roleName}:${password}@127.0.0.1:${port}/postgres?sslmode=disable&require_auth=scram-sha-256`;
 
 /** The major version that made the cluster, which alone can open it; undefined when there is no cluster yet. */
 export async function clusterMajor(layout: Layout): Promise<number | undefined> {
@@ -39,8 +40,7 @@ export async function initialise(
   await mkdir(layout.staging, { mode: 0o700 });
   await giveTo(runAs, layout.staging);
   const passwordFile = join(layout.home, 'password.initdb');
-  await writePrivate(passwordFile, await knownOrNewPassword(layout));
-  await giveTo(runAs, passwordFile);
+  await writePrivate(passwordFile, await knownOrNewPassword(layout), runAs.user);
   try {
     await runInitdb(layout, binaries, runAs, signal);
   } finally {
@@ -79,11 +79,6 @@ async function knownOrNewPassword(layout: Layout): Promise<string> {
   const password = randomBytes(24).toString('base64url');
   await writePrivate(layout.password, password);
   return password;
-}
-
-async function writePrivate(path: string, text: string): Promise<void> {
-  await rm(path, { force: true });
-  await writeFile(path, text, { mode: 0o600, flag: 'wx', flush: true });
 }
 
 async function unlessMissing<Value>(reading: Promise<Value>): Promise<Value | undefined> {

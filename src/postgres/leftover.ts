@@ -2,11 +2,12 @@
 //
 // A survivor is stopped, not adopted: it is not our child, so its end would go unnoticed, its messages go nowhere, and it
 // runs with the settings and the port of another start. A fast shutdown takes some 20 ms when nobody is connected.
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PostgresError } from './failure.ts';
 import type { Layout } from './layout.ts';
+import { readPlain, writePrivate } from './private-file.ts';
 import { runProgram } from './program.ts';
 
 const PAUSE_MS = 25;
@@ -21,14 +22,18 @@ const stopSteps = [
 /** To be called with the lock of the folder held, so that nobody else has a right to run Postgres on it. */
 export async function stopLeftover(layout: Layout): Promise<void> {
   const pidFile = join(layout.cluster, 'postmaster.pid');
-  const lines = await readFile(pidFile, 'utf8').catch(() => '');
-  const pid = Number.parseInt(lines, 10);
-  if (!Number.isInteger(pid) || pid <= 1 || !isAlive(pid)) return;
+  const file = await readPlain(pidFile);
+  const pid = Number.parseInt(file?.text ?? '', 10);
+  if (file === undefined || !Number.isInteger(pid) || pid <= 1 || !isAlive(pid)) return;
   if (await isPostmasterOf(layout.cluster, pid)) return stopPostmaster(layout, pid);
   // The number was given to another program meanwhile (likely in a container, where each start counts from 1 again), and
-  // Postgres would take that one for a server. It ignores its parent's pid, so it is given ours; the file itself must stay,
-  // because Postgres finds orphaned back ends by the shared memory named in it.
-  await writeFile(pidFile, lines.replace(/^\d+/, String(process.pid)));
+  // Postgres would take that one for a server. It ignores its parent's pid, so it is given ours; the other lines must stay,
+  // because Postgres finds orphaned back ends by the shared memory named there.
+  await writePrivate(
+    pidFile,
+    file.text.replace(/^\d+/, String(process.pid)),
+    process.getuid?.() === 0 ? file : undefined,
+  );
 }
 
 async function stopPostmaster(layout: Layout, pid: number): Promise<void> {

@@ -3,11 +3,12 @@
 // Node has no flock, but its SQLite takes POSIX record locks on a file: the kernel drops them when the process is gone
 // (kill -9, too), so there is no stale lock to judge and no pid that could have been given to another program. They also
 // hold between containers that share a volume. The lock file itself stays empty.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { PostgresError } from './failure.ts';
 import type { Layout } from './layout.ts';
+import { ensurePrivate, writePrivate } from './private-file.ts';
 
 const SQLITE_BUSY = 5;
 const SQLITE_CANTOPEN = 14;
@@ -22,9 +23,9 @@ export class FolderLock {
   /** Throws PostgresError when another process holds the folder. */
   static async take(layout: Layout): Promise<FolderLock> {
     // Made by us first: others who could open it could lock it.
-    await writeFile(layout.lock, '', { flag: 'a', mode: 0o600 });
+    await ensurePrivate(layout.lock);
     const file = openLocked(layout) ?? (await refuse(layout));
-    await writeFile(layout.holder, `pid ${process.pid} on ${hostname()}\n`, { mode: 0o600 });
+    await writePrivate(layout.holder, `pid ${process.pid} on ${hostname()}\n`);
     return new FolderLock(file);
   }
 

@@ -1,5 +1,5 @@
 // As whom the Postgres programs run. Postgres refuses to run as root, so root hands it to a user without rights.
-import { chown, lstat, readdir } from 'node:fs/promises';
+import { lchown, lstat, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Layout } from './layout.ts';
 
@@ -30,16 +30,17 @@ export const dataPath = (runAs: RunAs, folder: string) => (needsDescriptor(runAs
 
 export const needsDescriptor = (runAs: RunAs) => runAs.user !== undefined && process.platform === 'linux';
 
-/** Gives a folder to the user that Postgres runs as. */
+/** Gives a folder to the user that Postgres runs as; of a link it gives the link, not what it leads to. */
 export async function giveTo(runAs: RunAs, path: string): Promise<void> {
-  if (runAs.user !== undefined) await chown(path, runAs.user.uid, runAs.user.gid);
+  if (runAs.user !== undefined) await lchown(path, runAs.user.uid, runAs.user.gid);
 }
 
+// The folder last: once it is his he may put links to files of root in the places of those that are still to be given.
 async function giveTree(folder: string, user: { readonly uid: number; readonly gid: number }): Promise<void> {
-  await chown(folder, user.uid, user.gid);
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) await giveTree(path, user);
-    else if (entry.isFile()) await chown(path, user.uid, user.gid);
+    else if (entry.isFile()) await lchown(path, user.uid, user.gid);
   }
+  await lchown(folder, user.uid, user.gid);
 }

@@ -18,6 +18,8 @@ export type ConnectionTarget = {
   readonly connectTimeoutMs: number | undefined;
   readonly options: string | undefined;
   readonly negotiation: 'postgres' | 'direct';
+  /** The server has to prove that it knows the password, and is never sent it. */
+  readonly requiresScram: boolean;
   /** To be tried in this order. Reads the certificate files, so that renewed ones are used by the next connection. */
   readonly encryptions: () => readonly [Encryption, ...Encryption[]];
 };
@@ -36,7 +38,7 @@ const modes: Readonly<Record<Mode, (tls: () => ConnectionOptions) => readonly [E
 
 const parameters = [
   ...['host', 'port', 'user', 'password', 'dbname', 'application_name', 'connect_timeout', 'options'],
-  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation'],
+  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslpassword', 'sslnegotiation', 'require_auth'],
 ];
 
 /** Throws DatabaseUrlError, whose message never holds the password. */
@@ -56,6 +58,7 @@ export function parseDatabaseUrl(text: string): ConnectionTarget {
     connectTimeoutMs: secondsAsMs(settings.get('connect_timeout')),
     options: settings.get('options'),
     negotiation: readNegotiation(settings, mode),
+    requiresScram: readRequiredAuth(settings),
     // libpq does not encrypt Unix sockets, whatever the mode.
     encryptions: host.startsWith('/') ? () => [false] : () => modes[mode](() => tlsOptions(mode, settings)),
   };
@@ -103,6 +106,12 @@ function readNegotiation(settings: ReadonlyMap<string, string>, mode: Mode): 'po
     throw new DatabaseUrlError(`sslnegotiation=direct needs sslmode=require or stronger, not ${mode}.`);
   }
   return negotiation;
+}
+
+function readRequiredAuth(settings: ReadonlyMap<string, string>): boolean {
+  const required = settings.get('require_auth');
+  if (required === undefined || required === 'scram-sha-256') return required !== undefined;
+  throw new DatabaseUrlError('require_auth can only be scram-sha-256 here.');
 }
 
 /** Any mode checks the server's chain when a root certificate is there; only verify-full checks the host's name. */

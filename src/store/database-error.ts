@@ -39,6 +39,11 @@ export class DatabaseUrlError extends Error {
   }
 }
 
+/** Who answers may be another program: it lets us in, or wants the password, without proving that it knows it. */
+export class UnprovenServer extends Error {
+  readonly code = 'UNPROVEN';
+}
+
 /** SQLSTATE classes and codes that say that the server, and not the statement, is at fault. */
 const unavailableStates = /^(08|53|58|57P|57014|55P03|25006|25P03|26000)/;
 
@@ -57,6 +62,8 @@ const connectSentences: Readonly<Record<string, (at: string) => string>> = {
   '3D000': (at) => `Postgres at ${at} has no such database: create it, or correct DATABASE_URL.`,
   '53300': (at) => `Postgres at ${at} has no free connection: raise its max_connections, or lower ours.`,
   '57P03': (at) => `Postgres at ${at} is starting or stopping.`,
+  UNPROVEN: (at) =>
+    `What answers at ${at} did not prove that it knows the password of the database: another program may have taken the port.`,
   ERR_TLS_CERT_ALTNAME_INVALID: (at) =>
     `The certificate of Postgres at ${at} is for another name: use that name in DATABASE_URL, or sslmode=verify-ca.`,
   SELF_SIGNED_CERT_IN_CHAIN: (at) => untrusted(at),

@@ -2,26 +2,54 @@
 import { hash } from 'node:crypto';
 import pg from 'pg';
 import type { Encryption } from './connection.ts';
-import { spoilsConnection, statementError } from './database-error.ts';
+import { spoilsConnection, statementError, UnprovenServer } from './database-error.ts';
 
 /** Each connection keeps its prepared statements for life: programs have few texts, and a bug must not fill the server. */
 const MOST_NAMES = 300;
 const names = new Map<string, string>();
 
+/** Requests for the password itself, or for what can be guessed from. */
+const weakRequests = ['authenticationCleartextPassword', 'authenticationMD5Password'];
+
 /** The class of clients for one target; `encryption` is asked when a client is made. */
-export const namedClient = (encryption: () => Encryption) =>
+export const namedClient = (encryption: () => Encryption, requiresScram: boolean) =>
   class NamedClient extends pg.Client {
+    #isProven = !requiresScram;
+
     constructor(config?: pg.ClientConfig) {
       // The pool hides the password from copies.
       super({ ...config, password: config?.password, ssl: encryption(), types });
       // The next statement learns of a lost connection; without a listener the loss itself would end the process.
       this.on('error', () => {});
+      this.connection.once('authenticationSASLFinal', () => {
+        this.#isProven = true; // unless what it says is wrong, which ends the connection
+      });
+      // First in line: nothing is written to a stream that is destroyed.
+      for (const request of requiresScram ? weakRequests : [])
+        this.connection.on(request, () => this.connection.stream.destroy(new UnprovenServer()));
+    }
+
+    /** Both calls of pg: the promise, and for the pool the callback. */
+    override connect(...[done]: readonly unknown[]) {
+      const connected = super.connect().then(() => this.#proven());
+      if (typeof done !== 'function') return connected;
+      const tell = (...problem: readonly unknown[]) => {
+        Reflect.apply(done, undefined, problem);
+        return this;
+      };
+      return connected.then(() => tell(), tell);
     }
 
     /** Any of the calls of pg; only text with values is changed. */
     override query(...call: readonly unknown[]) {
       const result = Reflect.apply(super.query, this, withName(call));
       return result instanceof Promise ? result.catch((error: unknown) => this.#fail(error)) : result;
+    }
+
+    #proven(): this {
+      if (this.#isProven) return this;
+      this.connection.stream.destroy();
+      throw new UnprovenServer();
     }
 
     #fail(error: unknown): never {

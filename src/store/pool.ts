@@ -40,7 +40,7 @@ export class ConnectionPool {
     this.#target = target;
     this.#config = clientConfig(target, limits, applicationName);
     this.#encryptions = target.encryptions();
-    this.#Client = namedClient(() => this.#encryptions[this.#chosen] ?? this.#encryptions[0]);
+    this.#Client = namedClient(() => this.#encryptions[this.#chosen] ?? this.#encryptions[0], target.requiresScram);
     this.#pool = new pg.Pool({
       ...this.#config,
       max: limits.maxConnections,

@@ -27,18 +27,32 @@ const secretNameEndings = [
 // Private members of a JWK (RFC 7518 section 6), secret only beside `kty`.
 const secretJwkMembers = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']);
 
-// Secrets that stand inside a longer text: a message, a URL, the text of an error.
+// Secrets that stand inside a longer text: a message, a URL, the text of an error. Each takes time by the length of the
+// text, whatever a stranger wrote into it: what repeats ends where the next match could begin.
 const secretTexts: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g, REDACTED],
-  // Up to the last `@`: a password may hold `@` and `/` where the URL is not well-formed.
-  [/:\/\/([^\s:/?#@"']*):[^\s"']*@/g, `://$1:${REDACTED}@`],
+  [
+    /-----BEGIN [A-Z0-9 ]*(?:PRIVATE|SEALING) KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*(?:PRIVATE|SEALING) KEY-----|$)/g,
+    REDACTED,
+  ],
+  [/acmery_[\w-]{43}/g, REDACTED],
+  // Tokens of ServiceAccounts and whatever else is a JWT.
+  [/(?<![\w-])eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/g, REDACTED],
   [/\b(Bearer|Basic)\s+[\w.~+/-]{16,}=*/gi, `$1 ${REDACTED}`],
-  [/\b((?:ssl)?password|passwd|token|secret|mac_key|hmac)=[^\s&"']+/gi, `$1=${REDACTED}`],
+  [/(password|passwd|token|secret|mac_key|hmac)=[^\s&"']+/gi, `$1=${REDACTED}`],
 ];
 
 /** The text with every secret of a known form replaced. */
 export const withoutSecrets = (text: string): string =>
-  secretTexts.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text);
+  secretTexts.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), withoutUrlPasswords(text));
+
+const withoutUrlPasswords = (text: string): string =>
+  text.includes('://') ? text.replace(/[^\s"']+/g, withoutPassword) : text;
+
+// Up to the last `@`: a password may hold `@` and `/` where the URL is not well-formed.
+function withoutPassword(word: string): string {
+  const end = word.lastIndexOf('@') + 1;
+  return word.slice(0, end).replace(/:\/\/([^:/?#@]*):.*@$/s, `://$1:${REDACTED}@`) + word.slice(end);
+}
 
 /** The fields as they may be written: secrets replaced by name and by form at any depth. */
 export const redactedFields = (fields: object): Record<string, unknown> => redactedObject(fields, 0);

@@ -55,5 +55,10 @@ function shown(value: unknown): string {
   return printable(mustQuote ? JSON.stringify(text) : text);
 }
 
-const printable = (text: string) =>
-  text.replace(/[\p{Cc}\u2028\u2029]/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
+// Control characters steer a terminal; invisible ones and those that turn the direction make a name look like another.
+const printable = (text: string) => text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, escaped);
+
+const escaped = (character: string) => {
+  const hex = (character.codePointAt(0) ?? 0).toString(16);
+  return hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`;
+};

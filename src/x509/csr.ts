@@ -127,7 +127,9 @@ const isSubjectName = (name: { readonly type: string }): name is SubjectName =>
   name.type === 'dns' || name.type === 'ip';
 
 function nameOfCommonName(value: string): SubjectName {
-  if (value.includes('%') || isIP(value) === 0) return { type: 'dns', value: value.toLowerCase() };
+  // A-Z alone, as names are compared: toLowerCase() would make a k of the Kelvin sign.
+  const lowerCase = value.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  if (value.includes('%') || isIP(value) === 0) return { type: 'dns', value: lowerCase };
   return { type: 'ip', value: formatAddress(parseAddress(value)) };
 }
 

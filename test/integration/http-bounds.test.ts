@@ -171,6 +171,17 @@ describe('connections', () => {
     expect(await wild.untilClosed()).toMatch(/^HTTP\/1.1 400 [\s\S]*"code":"malformed_request"/);
   });
 
+  test('whose answer nobody reads are closed', async () => {
+    const large = row('GET', '/large', () => ({ status: 200, body: Buffer.alloc(32 * 1024 * 1024) }));
+    await using server = await listening({ limits: { stalledMs: 50 }, routes: [large] });
+    using client = await server.raw();
+    client.socket.pause();
+
+    client.send('GET /large HTTP/1.1\r\nHost: a\r\n\r\n');
+
+    expect(await server.requests(1)).toHaveLength(1);
+  });
+
   test('garbage behind a request whose answer has not begun does not corrupt it', async () => {
     const { promise, resolve } = gate();
     await using server = await listening({
@@ -278,6 +289,21 @@ describe('the client behind a proxy', () => {
 
     expect(answers).toEqual(['203.0.113.5', '127.0.0.1']);
     expect(await behind.requests(1)).toMatchObject([{ client: '203.0.113.5' }]);
+  });
+
+  test.each([
+    ['of the client before them', ['X-Forwarded-For: 198.51.100.1']],
+    ['none before them', []],
+  ])('is not to be had by so many headers that those of the proxy fall off: %s', async (_what, first) => {
+    await using server = await listening({ trusted: ['127.0.0.0/8'], routes });
+    using client = await server.raw();
+    const many = Array.from({ length: 99 - first.length }, (_, index) => `X-${index}: x`);
+
+    client.send(
+      ['GET /who HTTP/1.1', 'Host: a', ...first, ...many, 'X-Forwarded-For: 203.0.113.5', '', ''].join('\r\n'),
+    );
+
+    expect(await client.until(/\r\n\r\n[\s\S]/)).toMatch(/^HTTP\/1.1 431 /);
   });
 
   test('is nobody when two headers disagree: 400 names both', async () => {

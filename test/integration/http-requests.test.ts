@@ -88,14 +88,26 @@ describe('a request', () => {
     expect(await client.until(/Host header/)).toMatch(/^HTTP\/1.1 400 [\s\S]*application\/problem\+json/);
   });
 
-  test.each(['/a%', '/a%zz', '/a%ff', '/a%c3%28', '/nowhere/%e0%a4'])('to %s is a malformed path', async (path) => {
-    await using server = await listening({ routes: [row('GET', '/:any', ok)] });
+  test('with two Host headers is malformed', async () => {
+    await using server = await listening({ routes: [row('GET', '/a', ok)] });
     using client = await server.raw();
 
-    client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    client.send('GET /a HTTP/1.1\r\nHost: a\r\nhOST: b\r\n\r\n');
 
-    expect(await client.until(/malformed_path/)).toContain('HTTP/1.1 400');
+    expect(await client.until(/malformed_request|200 OK/)).toContain('HTTP/1.1 400');
   });
+
+  test.each(['/a%', '/a%zz', '/a%ff', '/a%c3%28', '/nowhere/%e0%a4', '/a#b', '/a?b=#c'])(
+    'to %s is a malformed path',
+    async (path) => {
+      await using server = await listening({ routes: [row('GET', '/:any', ok)] });
+      using client = await server.raw();
+
+      client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+
+      expect(await client.until(/malformed_path/)).toContain('HTTP/1.1 400');
+    },
+  );
 
   test('whose client goes away aborts its signal and is logged without a status', async () => {
     const { promise: aborted, resolve } = Promise.withResolvers<unknown>();

@@ -64,6 +64,7 @@ test.for([
   ],
   ['postgres://db/x?sslmode=require&sslcert=/no/such/file', 'sslcert names /no/such/file'],
   ['postgres://db/x?sslnegotiation=direct', 'sslnegotiation=direct needs sslmode=require or stronger'],
+  ['postgres://db/x?require_auth=md5', 'require_auth can only be scram-sha-256'],
   ['postgres://db/x?connect_timeout=soon', 'connect_timeout=soon is not a number'],
   ['postgres://user:s3cret%@db/x', 'write it as %25'],
 ] as const)('%s is refused, without its password', ([url, sentence]) => {

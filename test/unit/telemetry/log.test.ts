@@ -102,6 +102,10 @@ describe('no secret is written', () => {
     ['a URL with a password', { url: `postgres://acmery:${SECRET}@db:5432/acmery` }],
     ['a URL with an odd password', { url: `postgres://acmery:${SECRET}/@${SECRET}@db/acmery` }],
     ['a password as a parameter', { detail: `host=db password=${SECRET} dbname=x`, url: `/x?token=${SECRET}&a=1` }],
+    ['a URL with a parameter of a longer name', { url: `/x?access_token=${SECRET}`, note: `PGPASSWORD=${SECRET}` }],
+    ['an API token in a path', { path: `/v1/acmery_${SECRET}${'x'.repeat(43 - SECRET.length)}` }],
+    ['the token of a ServiceAccount', { note: `token eyJhbGciOiJub25lIn0.eyJ${SECRET}.c2ln is not valid` }],
+    ['a sealing key', { text: `-----BEGIN ACMERY SEALING KEY-----\n${SECRET}\n-----END ACMERY SEALING KEY-----` }],
     ['a PEM key in a list deep inside', { a: { b: { c: [{ note: `see ${privateKey}` }] } } }],
     ['a PEM key without its end', { note: privateKey.slice(0, -10) }],
     ['bytes', { body: Buffer.from(SECRET), array: new Uint8Array(Buffer.from(SECRET)) }],
@@ -130,6 +134,18 @@ describe('no secret is written', () => {
       expect(text()).toContain('acmery:[redacted]@db/acmery');
     });
   }
+
+  // A minute or more for each in a program that looks at every pair of places.
+  test.each(['://', '://a:', '-eyJ', 'eyJ.eyJ', 'token', '-----BEGIN PRIVATE KEY', '-----BEGIN A', 'Bearer '])(
+    'a text of nothing but "%s" is looked through in time by its length',
+    (part) => {
+      const { log, lines } = capturedLog();
+
+      log.info({ text: part.repeat(400_000 / part.length) }, 'long');
+
+      expect(lines).toHaveLength(1);
+    },
+  );
 
   test('what merely looks like one stays readable', () => {
     const { log, records } = capturedLog();
@@ -164,10 +180,11 @@ describe('the text form', () => {
   test('stays one line, and cannot steer the terminal, whatever stands in a field', () => {
     const { log, text } = capturedLog({ format: 'text' });
 
-    log.info({ path: '/a\r\n12:00 info forged', 'k\ney': '\u001b[2J\u009b31m' }, 'line\nbreak\u2028');
+    const fields = { path: '/a\r\n12:00 info forged', 'k\ney': '\u001b[2J\u009b31m', name: 'a\u202egnp\u{e0041}' };
+    log.info(fields, 'line\nbreak\u2028');
 
     expect(text().match(/\n/g)).toHaveLength(1);
-    for (const character of '\r\u001b\u009b\u2028') expect(text()).not.toContain(character);
+    for (const character of '\r\u001b\u009b\u2028\u202e\u{e0041}') expect(text()).not.toContain(character);
   });
 
   test('shows an error with its cause and the nearest places of our own', () => {

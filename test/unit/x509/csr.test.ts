@@ -72,6 +72,11 @@ test('FIN-3: a CN that is an IP literal counts as ip', async () => {
   expect(await namesOf('fe80::1%eth0')).toEqual([dns('fe80::1%eth0')]);
 });
 
+test('a CN with a letter that only Unicode folds to a-z stays another name (ORD-5)', async () => {
+  const { names } = await accept(await aCsr({ subject: { CN: '\u212aube.Example' }, attributes: [] }));
+  expect(names).toEqual([{ type: 'dns', value: '\u212aube.example' }]);
+});
+
 test('every one of several CNs is a name', async () => {
   const subject = encodeDer(sequence(part(oids.commonName, 'a.example'), part(oids.commonName, 'b.example')));
   expect((await accept(await aCsr({ subject, attributes: [] }))).names).toEqual([dns('a.example'), dns('b.example')]);
