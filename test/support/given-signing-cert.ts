@@ -21,5 +21,5 @@ export async function givenIntermediate(
 }
 
 /** Whatever is asked for; the key is generated here and of type ec_256 where nothing else is said. */
-const givenSigningCert = (ca: Ca, wanted: Wanted & Pick<SigningCertInput, 'cert_type'>) =>
+export const givenSigningCert = (ca: Ca, wanted: Wanted & Pick<SigningCertInput, 'cert_type'>) =>
   createSigningCert(ca, admin, { key_availability: 'online', private_key_type: 'ec_256', ...wanted });

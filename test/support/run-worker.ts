@@ -13,6 +13,7 @@ startWorker({
   database: openDatabase({ url }),
   clock: { now: () => new Date(now) },
   urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
+  caa: unused,
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
   keys: {
     createOnce: unused,
@@ -20,6 +21,7 @@ startWorker({
     read: unused,
     signer: unused,
     sealer: unused,
+    createSealer: unused,
     list: unused,
     remove: (ref) => {
       console.log(ref);
