@@ -20,11 +20,6 @@ export class FieldProblems {
     this.add(...problems.map((problem) => ({ ...problem, field: `${field}.${problem.field}` })));
   }
 
-  /** Whether the field, or a part of it, has a problem. */
-  isAtFault(field: string): boolean {
-    return this.#problems.some((problem) => problem.field === field || problem.field.startsWith(`${field}.`));
-  }
-
   /** What `read` gives; undefined, and a problem of the field, where it throws a refusal of keys or certificates. */
   async reading<T>(field: string, read: () => T | Promise<T>): Promise<T | undefined> {
     try {

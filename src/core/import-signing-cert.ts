@@ -83,7 +83,7 @@ export async function checkCaCertificate(
 }
 
 async function readKeyField(pem: string | undefined, problems: FieldProblems): Promise<PrivateKey | undefined> {
-  if (pem === undefined || problems.isAtFault('private_key')) return undefined;
+  if (pem === undefined) return undefined;
   const key = await problems.reading('private_key', () => readPrivateKey(pem));
   if (key === undefined || isCaKeyType(key.keyType)) return key;
   const message = 'The private key is an Ed25519 key; keys of CA certs are RSA keys or of P-256, P-384 or P-521.';
