@@ -9,6 +9,7 @@ import { ClockWatch } from './core/clock-watch.ts';
 import { Periodic } from './core/periodic.ts';
 import { ensureWrapKey } from './core/secret-box.ts';
 import { keepServingCertificate } from './core/serving-certificate.ts';
+import { publicHostName } from './core/urls.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { mount } from './http/mount.ts';
 import { opsDoor } from './http/ops.ts';
@@ -194,7 +195,7 @@ async function servingTls(settings: Settings, ca: Ca, scope: AsyncDisposableStac
   }
   const anchorsFile = join(dataDir, 'tls', 'ca.crt');
   let tls: TlsSlot | undefined;
-  const names = settings.tlsNames ?? [...new Set([hostOf(settings.publicUrl), 'localhost'])];
+  const names = settings.tlsNames ?? [...new Set([publicHostName(settings.publicUrl), 'localhost'])];
   const renew = await keepServingCertificate(ca, names, async (pair) => {
     await writeAnchors(anchorsFile, pair.anchors);
     if (tls !== undefined) events.servingCertificateRotated({ source: 'serving CA', notAfter: pair.notAfter });
@@ -205,6 +206,3 @@ async function servingTls(settings: Settings, ca: Ca, scope: AsyncDisposableStac
   if (tls === undefined) throw new Error('the serving certificate was not handed over');
   return { tls, anchorsFile };
 }
-
-/** `[::1]` in a URL is the address `::1`. */
-const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');

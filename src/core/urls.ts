@@ -27,12 +27,19 @@ export function defaultCaaTag({ publicUrl }: Urls, slug: string): string {
   const host = new URL(withSlug(publicUrl, slug)).hostname;
   // The host is the directory's own already.
   if (publicUrl.includes(SLUG)) return host;
-  const isDomain = host !== 'localhost' && isIP(host.replace(/^\[(.*)\]$/, '$1')) === 0;
+  const isDomain = host !== 'localhost' && isIP(withoutBrackets(host)) === 0;
   return `${slug}.${isDomain ? host : 'acmery.internal'}`;
 }
+
+/** The name of the public host in our own serving certificate; one wildcard stands for all directories that have a host. */
+export const publicHostName = (publicUrl: string): string =>
+  withoutBrackets(new URL(publicUrl).hostname).replace(`${SLUG}.`, '*.');
 
 const SLUG = '{slug}';
 
 const acmeUrl = ({ publicUrl }: Urls, slug: string): string => `${withSlug(publicUrl, slug)}/acme/${slug}`;
 
 const withSlug = (publicUrl: string, slug: string): string => publicUrl.replace(SLUG, slug);
+
+/** As URLs write IPv6 addresses. */
+const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');

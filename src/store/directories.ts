@@ -49,9 +49,10 @@ export function listDirectoryRows(
   { signingCertId }: { readonly signingCertId?: string | undefined },
   page: PageRequest<DirectorySort>,
 ): Promise<PageOfRows<DirectoryRow> | undefined> {
-  let query = db.selectFrom('directories').select(COLUMNS).where('deleted_at', 'is', null);
-  if (signingCertId !== undefined) query = query.where('signing_cert_id', '=', signingCertId);
-  return readPage(db, query, { table: 'directories', columns: page.sort === 'name' ? ['name', 'id'] : ['id'] }, page);
+  const query = db.selectFrom('directories').select(COLUMNS).where('deleted_at', 'is', null);
+  const within = signingCertId === undefined ? {} : { signing_cert_id: signingCertId };
+  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
+  return readPage(db, query, { table: 'directories', within, columns }, page);
 }
 
 /** Undefined when the row is no longer as it was seen, or is not to be changed here. */
