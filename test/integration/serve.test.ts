@@ -27,7 +27,7 @@ const tokenOf = async (dataDir: string, permission = 'admin'): Promise<string> =
 };
 
 describe('from nothing', () => {
-  test('serves /v1 over HTTPS that our own anchor verifies, ends with 0 on SIGINT and finds its data again', async () => {
+  test('serves /v1 over HTTPS that our own anchor verifies, ends with 0, and finds its data again, after kill -9 too', async () => {
     const dataDir = await aDataDir();
     const first = await serveAcmery(dataDir);
     await first.untilReady();
@@ -38,24 +38,17 @@ describe('from nothing', () => {
     expect(await first.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
     expect(await first.stop('SIGINT')).toMatchObject({ code: 0 });
 
-    await using again = await serveAcmery(dataDir);
-    await again.untilReady();
-    expect(await again.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
-    expect(await again.stop('SIGTERM')).toMatchObject({ code: 0 });
-  });
+    const second = await serveAcmery(dataDir);
+    await second.untilReady();
+    expect(await second.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
+    await second.stop('SIGKILL');
 
-  test('starts again after kill -9', async () => {
-    const dataDir = await aDataDir();
-    const first = await serveAcmery(dataDir);
-    await first.untilReady();
-    const authorization = `Bearer ${await tokenOf(dataDir)}`;
-    await first.stop('SIGKILL');
-
-    await using again = await serveAcmery(dataDir);
-    await again.untilReady();
-
-    expect(await again.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
-  });
+    await using third = await serveAcmery(dataDir);
+    await third.untilReady();
+    expect(await third.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
+    expect(await third.stop('SIGTERM')).toMatchObject({ code: 0 });
+    // Three starts and a command, on a machine that may be busy.
+  }, 90_000);
 
   test('serves as an ordinary user', async ({ skip }) => {
     if (!isRoot) skip('only root can start a process as somebody else');
@@ -81,11 +74,14 @@ describe('from nothing', () => {
   });
 
   test('tells a person what to do next, and a machine only JSON', async () => {
+    await using own = await testDatabase();
     const dataDir = await aDataDir();
-    await using forPeople = await serveAcmery(dataDir, ['--log-format', 'text', '--public-url', 'https://[::1]:8443']);
+    const env = { DATABASE_URL: own.url };
+    const asText = ['--log-format', 'text', '--public-url', 'https://[::1]:8443'];
+    await using forPeople = await serveAcmery(dataDir, asText, { env });
     await forPeople.untilReady();
     const people = await forPeople.stop('SIGINT');
-    await using forMachines = await serveAcmery(dataDir, ['--log-format', 'json']);
+    await using forMachines = await serveAcmery(dataDir, ['--log-format', 'json'], { env });
     await forMachines.untilReady();
     const machines = await forMachines.stop('SIGINT');
 
@@ -274,20 +270,16 @@ describe('one line each, and no start', () => {
   });
 
   test('TLS files that do not fit', async () => {
+    await using own = await testDatabase();
     const dataDir = await aDataDir();
     await mkdir(join(dataDir, 'own'));
     const file = join(dataDir, 'own/tls.crt');
     await writeFile(file, 'not a certificate');
 
-    const { code, lines } = await refusal([
-      '--data-dir',
-      dataDir,
-      '--tls-cert-file',
-      file,
-      '--tls-key-file',
-      file,
-      ...anyPorts,
-    ]);
+    const { code, lines } = await refusal(
+      ['--data-dir', dataDir, '--tls-cert-file', file, '--tls-key-file', file, ...anyPorts],
+      { env: { DATABASE_URL: own.url } },
+    );
 
     expect(code).toBe(1);
     expect(lines).toEqual([expect.stringContaining('the certificate file holds no PEM certificate')]);
