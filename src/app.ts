@@ -78,7 +78,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
 
   const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
   await awaitDatabase(url, watch, events, signal);
-  const ca = await openCa(url, settings, events, scope);
+  const { ca, clocks } = await openCa(url, settings, events, scope);
   await ensureWrapKey(ca);
   state.ca = ca;
   const every: Every = (intervalMs, name, task) => {
@@ -89,7 +89,6 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     scope.use(new Periodic({ intervalMs, task, onError }));
   };
   every(PING_INTERVAL_MS, 'database ping', () => ping(ca));
-  const clocks = new ClockWatch(ca);
   state.clocks = clocks;
   state.stage = "waiting for this machine's clock and the database's to agree";
   await clocks.agreement(signal);
@@ -134,7 +133,7 @@ export async function databaseUrlFor(settings: Settings, log: Log, scope: AsyncD
 /** The CA for a command, without listeners; nothing is known yet of the schema. */
 export async function openCaFor(settings: Settings, log: Log, scope: AsyncDisposableStack): Promise<Ca> {
   const url = await databaseUrlFor(settings, log, scope);
-  return openCa(url, settings, createEvents(log, createMetrics()), scope);
+  return (await openCa(url, settings, createEvents(log, createMetrics()), scope)).ca;
 }
 
 /** Runs one command's work on the CA; the database must answer now, and must have been migrated. */
@@ -145,7 +144,9 @@ export async function withCa<Result>(settings: Settings, log: Log, work: (ca: Ca
   return await work(ca);
 }
 
-async function openCa(url: string, settings: Settings, events: Events, scope: AsyncDisposableStack): Promise<Ca> {
+type OpenedCa = { readonly ca: Ca; readonly clocks: ClockWatch };
+
+async function openCa(url: string, settings: Settings, events: Events, scope: AsyncDisposableStack): Promise<OpenedCa> {
   const database = openDatabase({
     url,
     maxConnections: settings.databasePool,
@@ -156,7 +157,8 @@ async function openCa(url: string, settings: Settings, events: Events, scope: As
   const keys = await openFileKeyStore(join(settings.dataDir, 'keys'));
   const { publicUrl, httpUrl } = settings;
   const caa = createCaaResolver(createResolver({ servers: settings.validationResolvers }));
-  return { database, keys, clock: { now: () => new Date() }, urls: { publicUrl, httpUrl }, caa, events };
+  const clocks = new ClockWatch({ database, events, clock: { now: () => new Date() } });
+  return { ca: { database, keys, clock: clocks, urls: { publicUrl, httpUrl }, caa, events }, clocks };
 }
 
 async function ownPostgres(

@@ -2,18 +2,34 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DatabaseUnavailable } from '../store/database-error.ts';
 import type { Ca } from './ca.ts';
+import { CaError } from './errors.ts';
+import type { Clock } from './ports.ts';
 
 const NOTED_SKEW_MS = 2_000;
 const TOLERATED_SKEW_MS = 30_000;
 const RETRY_MS = 10_000;
 
-export class ClockWatch {
-  readonly #ca: Ca;
+/** What is compared: a clock that nobody has checked, with the database's. */
+type Compared = Pick<Ca, 'database' | 'events'> & { readonly clock: Pick<Clock, 'now'> };
+
+export class ClockWatch implements Clock {
+  readonly #ca: Compared;
   /** Our clock minus the database's, when they were last compared. */
   #skewMs: number | undefined;
 
-  constructor(ca: Ca) {
+  constructor(ca: Compared) {
     this.#ca = ca;
+  }
+
+  now(): Date {
+    return this.#ca.clock.now();
+  }
+
+  signingTime(): Date {
+    const skewMs = this.#skewMs ?? 0;
+    if (Math.abs(skewMs) > TOLERATED_SKEW_MS)
+      throw new CaError('unavailable', `Nothing is signed for the moment: ${apart(skewMs)}.`);
+    return this.now();
   }
 
   /** Returns by how much our clock is ahead of the database's. */
@@ -30,11 +46,7 @@ export class ClockWatch {
   async check(): Promise<void> {
     const skewMs = this.#skewMs ?? (await this.compare());
     if (Math.abs(skewMs) <= TOLERATED_SKEW_MS) return;
-    const seconds = Math.round(Math.abs(skewMs) / 1_000);
-    throw new Error(
-      `this machine's clock is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the database's; ` +
-        `set both by NTP (${TOLERATED_SKEW_MS / 1_000} s are tolerated)`,
-    );
+    throw new Error(apart(skewMs));
   }
 
   /** Compares until the clocks agree well enough to sign by; throws the reason of the signal when that ends the wait. */
@@ -51,3 +63,7 @@ export class ClockWatch {
     }
   }
 }
+
+const apart = (skewMs: number): string =>
+  `this machine's clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} the database's; ` +
+  `set both by NTP (${TOLERATED_SKEW_MS / 1_000} s are tolerated)`;

@@ -33,7 +33,7 @@ export async function readGeneratedRoot(input: SigningCertInput, problems: Field
       row: rowOf('root', wanted, undefined, ca.clock.now()),
       make: async () => {
         const key = await generatePrivateKey(wanted.keyType);
-        const certificate = await signRoot({ ...wanted, spki: key.spki }, signerOf(key), ca.clock.now());
+        const certificate = await signRoot({ ...wanted, spki: key.spki }, signerOf(key), ca.clock.signingTime());
         return { pkcs8: pkcs8Of(key), certificate };
       },
     }));
@@ -57,7 +57,12 @@ export async function readGeneratedIntermediate(
         make: async () => {
           const key = await generatePrivateKey(wanted.keyType);
           const fields = { ...wanted, spki: key.spki };
-          const certificate = await signIntermediate(fields, await openParent(ca, parent), ca.urls, ca.clock.now());
+          const certificate = await signIntermediate(
+            fields,
+            await openParent(ca, parent),
+            ca.urls,
+            ca.clock.signingTime(),
+          );
           return { pkcs8: pkcs8Of(key), certificate };
         },
       };

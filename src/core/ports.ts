@@ -3,7 +3,11 @@ import type { Signer } from '../x509/signer.ts';
 
 export type { Signer };
 
-export type Clock = { now(): Date };
+export type Clock = {
+  now(): Date;
+  /** The time that is written into what is signed. Throws CaError `unavailable` while it cannot be trusted. */
+  signingTime(): Date;
+};
 
 /** Who a key was made for, so that a new database finds its old keys again. */
 export type KeyOrigin = { readonly namespace: string; readonly name: string; readonly uid: string };

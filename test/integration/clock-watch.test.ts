@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { ClockWatch } from '../../src/core/clock-watch.ts';
 import { type TestCa, testCa } from '../support/ca.ts';
 import { eventually } from '../support/eventually.ts';
+import { givenRoot } from '../support/given-signing-cert.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -65,4 +66,18 @@ test('a stop ends the wait for agreement', async () => {
   stopping.abort();
 
   await expect(waiting).rejects.toThrow();
+});
+
+test('nothing is signed by a clock that is off, and everything again once it is set', async () => {
+  await using test = await testCa();
+  const clocks = new ClockWatch(test.ca);
+  const ca = { ...test.ca, clock: clocks };
+  setClock(test, HOUR_MS);
+  await clocks.compare();
+
+  await expect(givenRoot(ca)).rejects.toMatchObject({ kind: 'unavailable' });
+
+  setClock(test, 0);
+  await clocks.compare();
+  expect(await givenRoot(ca)).toMatchObject({ certType: 'root' });
 });

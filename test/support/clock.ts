@@ -7,6 +7,7 @@ export function testClock(start = new Date('2026-05-17T12:00:00.000Z')): TestClo
   let time = start.getTime();
   return {
     now: () => new Date(time),
+    signingTime: () => new Date(time),
     advance: (ms) => {
       time += ms;
     },

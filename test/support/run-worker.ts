@@ -5,13 +5,14 @@ import { createEvents } from '../../src/telemetry/events.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { startWorker } from '../../src/worker/worker.ts';
+import { testClock } from './clock.ts';
 
 const [url = '', now = ''] = process.argv.slice(2);
 const unused = () => Promise.reject(new Error('This worker only removes keys.'));
 
 startWorker({
   database: openDatabase({ url }),
-  clock: { now: () => new Date(now) },
+  clock: testClock(new Date(now)),
   urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
   caa: unused,
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
