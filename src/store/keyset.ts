@@ -1,5 +1,5 @@
 // Keyset paging: a page begins after the row that ended the one before, wherever inserts have moved it since.
-import { type Expression, type Kysely, type RawBuilder, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import { type Expression, type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
 import type { Tables } from './tables.ts';
 
 export type PageRequest<Sort extends string = string> = {
@@ -17,7 +17,7 @@ export type Keyset<T extends keyof Tables> = {
   /** The table that is listed. */
   readonly table: T;
   /** What every row of the list has in the columns that the index begins with. Of another table: `table.column`. */
-  readonly within?: Readonly<Record<string, string>>;
+  readonly within?: Readonly<Record<string, string | Expression<string>>>;
   /** The columns that follow, the last one is `id`. */
   readonly columns: readonly (keyof Tables[T] & string)[];
   /** Where the index of another table is walked: its column that stands for `id`. */
@@ -43,9 +43,9 @@ export const readPage = <T extends keyof Tables, Row>(
 ): Promise<PageOfRows<Row> | undefined> => rowsOfPage(db, keyset.table, page, pageQuery(query, keyset, page).execute());
 
 /**
- * The page of a query. The whole key of the index is ordered and bounded, the columns that are the same in all rows too:
- * given `directory_id = $1 order by id`, Postgres may walk the primary key and filter millions. Each end of the range has
- * one bound, because of two the scan may begin at the worse one.
+ * The page of a query, in the order of its index. `= any` keeps the column in the order that is asked for: given
+ * `directory_id = $1 order by id`, Postgres may walk the primary key instead, and filter millions. The scan ends where
+ * the page does, because the columns before the bounds are equal and each end has one bound alone.
  */
 export function pageQuery<T extends keyof Tables, Sources, From extends keyof Sources, Row>(
   query: SelectQueryBuilder<Sources, From, Row>,
@@ -54,16 +54,23 @@ export function pageQuery<T extends keyof Tables, Sources, From extends keyof So
 ): SelectQueryBuilder<Sources, From, Row> {
   const { table, within = {}, columns, idIn } = keyset;
   const qualified = (name: string) => sql.ref(name.includes('.') ? name : `${table}.${name}`);
-  const leading = Object.keys(within).map(qualified);
-  const following = columns.map((column) => qualified(column === 'id' && idIn !== undefined ? idIn : column));
-  const bounds = [boundOf('>', keyset, page), boundOf('<', keyset, page)].flatMap((bound) => {
-    if (bound === undefined) return [];
-    const names = [...leading, ...following].slice(0, bound.values.length);
-    return [sql<SqlBool>`(${sql.join(names)}) ${sql.raw(bound.comparison)} (${sql.join(bound.values)})`];
-  });
-  const bounded = bounds.reduce((all, bound) => all.where(bound), query);
-  return [...leading, ...following]
-    .reduce((all, name) => all.orderBy(name, page.direction), bounded)
+  const [first, ...others] = Object.entries(within).map(([name, value]) => ({ name: qualified(name), value }));
+  const names = columns.map((column) => qualified(column === 'id' && idIn !== undefined ? idIn : column));
+  const conditions = [
+    ...(first === undefined ? [] : [sql<SqlBool>`${first.name} = any(${[first.value]})`]),
+    ...others.map(({ name, value }) => sql<SqlBool>`${name} = ${value}`),
+    ...[boundOf('>', keyset, page), boundOf('<', keyset, page)].flatMap(({ comparison, values }) =>
+      values.length === 0
+        ? []
+        : [sql<SqlBool>`(${sql.join(names.slice(0, values.length))}) ${sql.raw(comparison)} (${sql.join(values)})`],
+    ),
+  ];
+  const order = first === undefined ? names : [first.name, ...names];
+  return order
+    .reduce(
+      (all, name) => all.orderBy(name, page.direction),
+      conditions.reduce((all, condition) => all.where(condition), query),
+    )
     .limit(sql.lit(rowsAskedFor(page)));
 }
 
@@ -98,35 +105,29 @@ export async function rowsOfPage<Row>(
   return undefined;
 }
 
-type Bound = { readonly comparison: string; readonly values: readonly Expression<unknown>[] };
+type Bound = { readonly comparison: '>' | '<'; readonly values: readonly Expression<unknown>[] };
 
-/** The lower or the upper end of the part of the index that the page lies in. */
+/** The lower or the upper end of the part of the index that the page lies in. Without values it is open. */
 function boundOf<T extends keyof Tables>(
   comparison: '>' | '<',
-  { table, within = {}, columns, range = {} }: Keyset<T>,
+  { table, columns, range = {} }: Keyset<T>,
   { direction, after }: Paging,
-): Bound | undefined {
-  const leading = Object.values(within).map((value) => sql`${value}`);
+): Bound {
   const time = comparison === '>' ? range.above : range.below;
+  const end = time && { time: sql`${time}`, id: sql.lit(comparison === '>' ? LAST_ID : FIRST_ID) };
   const isBeginning = (direction === 'asc') === (comparison === '>');
-  if (isBeginning && after !== undefined) {
-    const values =
-      time === undefined ? columns.map((column) => sql.ref(column)) : notOutside(comparison, columns, time);
-    const cursor = values.map((value) => sql`(select ${value} from ${sql.table(table)} where id = ${after})`);
-    return { comparison, values: [...leading, ...cursor] };
-  }
-  if (time !== undefined) return { comparison, values: [...leading, sql`${time}`] };
-  return leading.length > 0 ? { comparison: `${comparison}=`, values: leading } : undefined;
-}
-
-/** The values of a row, or where that lies outside the range the end of the range: it may come from another list. */
-function notOutside(comparison: '>' | '<', columns: readonly string[], time: Date): readonly RawBuilder<unknown>[] {
-  const [isOutside, endId] = comparison === '>' ? [sql`<=`, LAST_ID] : [sql`>=`, FIRST_ID];
-  const condition = sql`${sql.ref(columns[0] ?? '')} ${isOutside} ${time}`;
-  return columns.map((column) => {
-    const end = column === 'id' ? sql.lit(endId) : sql`${time}`;
-    return sql`case when ${condition} then ${end} else ${sql.ref(column)} end`;
+  if (!isBeginning || after === undefined) return { comparison, values: end === undefined ? [] : [end.time, end.id] };
+  const values = columns.map((column) => {
+    const value = sql.ref(column);
+    if (end === undefined) return value;
+    // A row to begin after may lie outside the range, when it comes from another list: then the range decides.
+    const isOutside = sql`${sql.ref(columns[0] ?? '')} ${sql.raw(comparison === '>' ? '<=' : '>=')} ${end.time}`;
+    return sql`case when ${isOutside} then ${column === 'id' ? end.id : end.time} else ${value} end`;
   });
+  return {
+    comparison,
+    values: values.map((value) => sql`(select ${value} from ${sql.table(table)} where id = ${after})`),
+  };
 }
 
 // In the text of the statement, so that Postgres knows it when it plans once for all values; few sizes, few texts.

@@ -14,6 +14,11 @@ export type PoolLimits = {
   readonly connectTimeoutMs: number;
 };
 
+/**
+ * Rows are wanted in the order of an index and a page at a time. A bitmap scan reads all there are and sorts them, and
+ * statistics that are old, or of an average value, make it look cheap.
+ */
+const PLANNER_OPTIONS = '-c enable_bitmapscan=off';
 /** After so long without traffic the kernel asks whether the server is still there. */
 const KEEP_ALIVE_MS = 30_000;
 /** How much later than the server we give up on a statement: by then the connection itself is dead. */
@@ -118,7 +123,9 @@ function clientConfig(target: ConnectionTarget, limits: PoolLimits, applicationN
   const { host, port, user, password, database, options } = target;
   const statementTimeoutMs = limits.statementTimeoutMs || undefined;
   return {
-    ...{ host, port, user, password, database, options },
+    ...{ host, port, user, password, database },
+    // Those of the URL come last, so that they win.
+    options: [PLANNER_OPTIONS, options].filter((text) => text !== undefined).join(' '),
     application_name: target.applicationName ?? applicationName,
     sslnegotiation: target.negotiation,
     connectionTimeoutMillis: target.connectTimeoutMs ?? limits.connectTimeoutMs,

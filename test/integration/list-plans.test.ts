@@ -1,0 +1,164 @@
+// No list scans: every list of /v1 with every filter, order, direction and page, on a million issued certs, as the store asks for it.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { statesOf } from '../../src/lifecycles/lifecycle.ts';
+import { orderLifecycle } from '../../src/lifecycles/order.ts';
+import { ensureAuditPartitions } from '../../src/store/audit.ts';
+import type { Db } from '../../src/store/database.ts';
+import { type IssuedCertFilter, listIssuedCerts } from '../../src/store/issued-certs.ts';
+import type { PageRequest } from '../../src/store/keyset.ts';
+import { listOrders } from '../../src/store/orders.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
+import { counts, idOf, notable, seedMillionCerts } from '../support/million-certs.ts';
+import { openPlanner, type Plan, type Planner, planModes } from '../support/plans.ts';
+import { now } from '../support/rows.ts';
+
+const LIMIT = 50;
+const SEEDING_MS = 600_000;
+
+let database: TestDatabase;
+let planner: Planner;
+beforeAll(async () => {
+  database = await testDatabase({ statementTimeoutMs: 0, transactionIdleTimeoutMs: 0 });
+  await ensureAuditPartitions(database.db.db, now);
+  await seedMillionCerts(database.db.db, now, { derBytes: 64 });
+  planner = openPlanner(database.db, database.url);
+}, SEEDING_MS);
+afterAll(async () => {
+  await planner[Symbol.asyncDispose]();
+  await database[Symbol.asyncDispose]();
+});
+
+type Page = PageRequest<'id' | 'name'>;
+type List = (db: Db, page: Page) => Promise<unknown>;
+
+/** Pages from the begin, and after items at the begin, in the middle and at the end of the whole table. */
+const pagesOf = (table: keyof typeof counts, sorts: readonly Page['sort'][]): readonly Page[] => {
+  const cursors = [undefined, ...[0.01, 0.5, 0.99].map((part) => idOf(part * counts[table]))];
+  return sorts.flatMap((sort) =>
+    (['asc', 'desc'] as const).flatMap((direction) =>
+      cursors.map((after) => ({ limit: LIMIT, direction, sort, ...(after !== undefined && { after }) })),
+    ),
+  );
+};
+
+type Bounds = { readonly rows: number; readonly pages: number };
+
+/** Each row may lie on a page of its own; finding the begin takes a page per level of each index. */
+const ofPage: Bounds = { rows: 3 * (LIMIT + 1) + 10, pages: 3 * (LIMIT + 1) + 60 };
+
+async function expectBounded(pages: readonly Page[], list: List, bounds: Bounds = ofPage): Promise<void> {
+  const faults: unknown[] = [];
+  for (const mode of planModes)
+    for (const page of pages)
+      for (const plan of await planner.plansOf(mode, (db) => list(db, page))) {
+        const fault = faultOf(plan, bounds);
+        if (fault !== undefined) faults.push({ fault, mode, page, ...plan });
+      }
+  expect(faults).toEqual([]);
+}
+
+function faultOf({ scans, rowsRead, rowsSorted, pages }: Plan, bounds: Bounds): string | undefined {
+  const scan = scans.find((kind) => !/^(Index|Index Only|Bitmap Index|Bitmap Heap) Scan$/.test(kind));
+  if (scan !== undefined) return scan;
+  if (rowsRead > bounds.rows) return `${rowsRead} rows read`;
+  if (rowsSorted > bounds.rows) return `${rowsSorted} rows sorted`;
+  if (pages > bounds.pages) return `${pages} pages looked at`;
+  return undefined;
+}
+
+describe('issued certs', () => {
+  const { largeDirectory, smallDirectory, earlierCa, laterCa, rareCa, busyKey, revokedKey, quietKey, smallKey } =
+    notable;
+  const ids: Readonly<Record<string, IssuedCertFilter>> = {
+    'a large directory': { directoryId: idOf(largeDirectory) },
+    'a small directory': { directoryId: idOf(smallDirectory) },
+    'no directory': { directoryId: idOf(999_999) },
+    'a busy key': { acmeKeyId: idOf(busyKey) },
+    'a key whose certs are revoked': { acmeKeyId: idOf(revokedKey) },
+    'a key whose certs are old': { acmeKeyId: idOf(quietKey) },
+    'a small key': { acmeKeyId: idOf(smallKey) },
+    'the earlier CA': { signingCertId: idOf(earlierCa) },
+    'a rare CA': { signingCertId: idOf(rareCa) },
+    'a large directory and its earlier CA': { directoryId: idOf(largeDirectory), signingCertId: idOf(earlierCa) },
+    'a large directory and its later CA': { directoryId: idOf(largeDirectory), signingCertId: idOf(laterCa) },
+    'a large directory and a rare CA': { directoryId: idOf(largeDirectory), signingCertId: idOf(rareCa) },
+    'a large directory and a CA not of it': { directoryId: idOf(largeDirectory), signingCertId: idOf(4) },
+    'a busy key and its earlier CA': { acmeKeyId: idOf(busyKey), signingCertId: idOf(earlierCa) },
+    'a busy key and its later CA': { acmeKeyId: idOf(busyKey), signingCertId: idOf(laterCa) },
+    'a busy key and a CA not of it': { acmeKeyId: idOf(busyKey), signingCertId: idOf(4) },
+    'a busy key and its directory': { acmeKeyId: idOf(busyKey), directoryId: idOf(largeDirectory) },
+    'a busy key and another directory': { acmeKeyId: idOf(busyKey), directoryId: idOf(smallDirectory) },
+    'all three ids': {
+      acmeKeyId: idOf(busyKey),
+      directoryId: idOf(largeDirectory),
+      signingCertId: idOf(earlierCa),
+    },
+  };
+  const [lastYear, soon] = [new Date('2025-12-01T00:00:00Z'), new Date('2026-06-01T00:00:00Z')];
+  const filters: Readonly<Record<string, IssuedCertFilter>> = {
+    'in any state': {},
+    'in state valid': { state: 'valid' },
+    'in state expired': { state: 'expired' },
+    'in state revoked': { state: 'revoked' },
+    'that expire before a time': { expiresBefore: lastYear },
+    'that expire after a time': { expiresAfter: soon },
+    'that expire between two times': { expiresAfter: lastYear, expiresBefore: soon },
+    'that are valid and expire before a time': { state: 'valid', expiresBefore: soon },
+    'that are expired, before a time': { state: 'expired', expiresBefore: lastYear },
+    'that are revoked and expire after a time': { state: 'revoked', expiresAfter: soon },
+  };
+  const cases = Object.entries(ids).flatMap(([whose, id]) =>
+    Object.entries(filters).map(([which, filter]) => ({ whose, which, filter: { ...id, ...filter } })),
+  );
+  const pages = pagesOf('issued_certs', ['id']);
+
+  test.each(cases)('of $whose, $which', ({ filter }) =>
+    expectBounded(pages, (db, page) => listIssuedCerts(db, filter, page, now)),
+  );
+
+  test.each(Object.entries(ids))('of %s, of one serial number', (_, id) =>
+    expectBounded(pages, (db, page) => listIssuedCerts(db, { ...id, serial: Buffer.from('01ff', 'hex') }, page, now), {
+      rows: 10,
+      pages: 30,
+    }),
+  );
+
+  test.each([
+    ['a rare name', notable.rareName],
+    ['no name', 'nothing.corp.example'],
+  ])('of %s, in any state and order', async (_, subject) => {
+    for (const filter of Object.values(filters))
+      await expectBounded(
+        pages,
+        (db, page) => listIssuedCerts(db, { ...ids['a large directory'], ...filter, subject }, page, now),
+        { rows: 10, pages: 40 },
+      );
+  });
+
+  test('of a name on a tenth of all certs, by id', () =>
+    expectBounded(
+      pages,
+      (db, page) => listIssuedCerts(db, { ...ids['a busy key'], subject: notable.hotName }, page, now),
+      { rows: 3 * (LIMIT + 1) + 10, pages: 8 * (LIMIT + 1) },
+    ));
+});
+
+describe('orders', () => {
+  const ids = {
+    'a large directory': { directoryId: idOf(notable.largeDirectory) },
+    'a small directory': { directoryId: idOf(notable.smallDirectory) },
+    'a busy key': { acmeKeyId: idOf(notable.busyKey) },
+    'a key whose orders are old': { acmeKeyId: idOf(notable.quietKey) },
+    'a busy key and its directory': { acmeKeyId: idOf(notable.busyKey), directoryId: idOf(notable.largeDirectory) },
+    'a busy key and another directory': { acmeKeyId: idOf(notable.busyKey), directoryId: idOf(notable.smallDirectory) },
+  };
+  /** Open orders past their end, which a sweep has still to move: all of the service are looked at. */
+  const overdue = 200;
+  const bounds = { rows: ofPage.rows + 2 * overdue, pages: ofPage.pages + 2 * overdue };
+  const cases = Object.entries(ids).flatMap(([whose, id]) =>
+    [undefined, ...statesOf(orderLifecycle)].map((state) => ({ whose, state, filter: { ...id, state } })),
+  );
+  test.each(cases)('of $whose, in state $state', ({ filter }) =>
+    expectBounded(pagesOf('orders', ['id']), (db, page) => listOrders(db, filter, page, now), bounds),
+  );
+});
