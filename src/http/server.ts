@@ -159,7 +159,18 @@ export class Listener implements AsyncDisposable {
   }
 }
 
-const contextOf = ({ certificate, key }: TlsPair) => ({ cert: certificate, key, minVersion: 'TLSv1.2' as const });
+/** RFC 9325: forward secrecy and authenticated encryption alone, which leaves out CBC and RSA key exchange. */
+const ciphers = [
+  ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+  ...['ECDHE+AESGCM', 'ECDHE+CHACHA20'],
+].join(':');
+
+const contextOf = ({ certificate, key }: TlsPair) => ({
+  cert: certificate,
+  key,
+  ciphers,
+  minVersion: 'TLSv1.2' as const,
+});
 
 function closeAfter(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close');

@@ -31,6 +31,8 @@ const builtInDenials: Readonly<Record<string, readonly string[]>> = {
     '168.63.129.16',
   ],
   'a link-local address': ['169.254.0.0/16', 'fe80::/10'],
+  // They hide the address that is contacted in their middle, where no list here looks.
+  'an address of a tunnel (6to4, Teredo)': ['2002::/16', '2001::/32'],
   'a multicast or broadcast address': ['224.0.0.0/4', '255.255.255.255', 'ff00::/8'],
 };
 

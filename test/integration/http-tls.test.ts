@@ -81,6 +81,19 @@ describe('an HTTPS listener', () => {
     expect(error).toMatchObject({ code: expect.stringMatching(/ERR_SSL|ECONNRESET/) });
   });
 
+  test.each(['ECDHE-ECDSA-AES128-SHA', 'ECDHE-ECDSA-AES256-SHA384', 'ECDHE-ECDSA-AES128-CCM'])(
+    'refuses %s: not authenticated encryption, or one that nobody needs',
+    async (ciphers) => {
+      await using server = await listening({ tls: new TlsSlot(selfSigned()), routes });
+      const { port } = server.listener.address;
+      const socket = connect({ port, host: '127.0.0.1', maxVersion: 'TLSv1.2', ciphers, rejectUnauthorized: false });
+
+      const [error] = await Promise.race([once(socket, 'error'), once(socket, 'secureConnect')]);
+
+      expect(error).toMatchObject({ code: expect.stringMatching(/ERR_SSL|ECONNRESET/) });
+    },
+  );
+
   test('tells plain HTTP to use https', async () => {
     await using server = await listening({ tls: new TlsSlot(selfSigned()), routes });
     using client = await server.raw();

@@ -33,6 +33,8 @@ describe('SEC-1: without lists of the operator', () => {
     ['64:ff9b::e000:1', 'a multicast or broadcast address'],
     ['::127.0.0.1', 'a loopback address'],
     ['::ffff:0:127.0.0.1', 'a loopback address'],
+    ['2002:7f00:1::1', 'an address of a tunnel (6to4, Teredo)'],
+    ['2001::80ff:fffe', 'an address of a tunnel (6to4, Teredo)'],
   ])('%s is denied as %s', (address, what) => {
     expect(policyWith()(address, 80)).toBe(`${address} is ${what}, which this CA does not contact.`);
   });
