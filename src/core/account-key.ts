@@ -19,7 +19,7 @@ export type AccountKey = {
 
 const WHAT = 'the public key';
 
-/** A key of an accepted type and strength (acme.md 5.6) in PEM. Throws `invalid` for the field public_key. */
+/** A key of an accepted type and strength in PEM. Throws `invalid` for the field public_key. */
 export function readAccountKey(pem: string): AccountKey {
   try {
     return accountKeyOf(readPublicKey(pem).spki);

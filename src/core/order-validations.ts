@@ -3,6 +3,6 @@ import type { ExternalBindingRow } from '../store/external-bindings.ts';
 
 export type OrderValidations = ExternalBindingRow['order_validations'];
 
-/** `interface.md` names the second value in two ways; one of them is stored and shown. */
+/** The second value has two names; one of them is stored and shown. */
 export const canonicalOrderValidations = (given: OrderValidations | 'auto_approved'): OrderValidations =>
   given === 'auto_approved' ? 'auto_approve' : given;

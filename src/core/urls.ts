@@ -9,7 +9,7 @@ export type Urls = {
   readonly httpUrl: string;
 };
 
-/** Certificates that a CA cert issues carry these three (product.md section 3). */
+/** Certificates that a CA cert issues carry these three. */
 export const crlUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
   `${httpUrl}/crl/${formatId('scrt', signingCertId)}.crl`;
 export const ocspUrl = ({ httpUrl }: Urls, signingCertId: string): string =>

@@ -1,4 +1,4 @@
-// The contract of /v1/directories (interface.md, product.md "Directories" and "DNS patterns") over real HTTP and Postgres.
+// The contract of /v1/directories over real HTTP and Postgres.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { formatId, newUuid, parseId } from '../../src/core/ids.ts';
 import type { SingleSigningCertView } from '../../src/core/signing-certs.ts';

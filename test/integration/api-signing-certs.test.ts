@@ -1,4 +1,4 @@
-// /v1/signing_certs as interface.md and product.md have it: generating, looking, renaming, deleting.
+// The contract of /v1/signing_certs: generating, looking, renaming, deleting.
 import { X509Certificate } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -62,7 +62,7 @@ describe('variant 1, a generated root', () => {
     roots.set(keyType, body);
   });
 
-  test('lives 20 years, begins five minutes ago, and holds what acme.md 5.4 says and nothing else', async () => {
+  test('lives 20 years, begins five minutes ago, and holds the extensions of a root and nothing else', async () => {
     const { body } = await root();
     const certificate = certificateOf(body.public_cert);
     expect(certificate.notBefore).toEqual(new Date('2026-05-17T11:55:00Z'));

@@ -1,4 +1,4 @@
-// Which public keys are refused, and as what (acme.md 5.6).
+// Which public keys are refused, and as what.
 import { generateKeyPairSync, generatePrimeSync, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { bitString, encodeDer, integer, nullValue, oid, sequence } from '../../../src/x509/der-writer.ts';

@@ -1,7 +1,8 @@
-// Lists of EAB tokens and account keys walk their indexes: a page touches about as many rows as it holds.
+// Lists walk their indexes: a page touches about as many rows as it holds.
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listAcmeKeyRows } from '../../src/store/acme-keys.ts';
+import { listAuditRows } from '../../src/store/audit-events.ts';
 import type { Db } from '../../src/store/database.ts';
 import { listExternalBindingRows } from '../../src/store/external-bindings.ts';
 import type { PageRequest } from '../../src/store/keyset.ts';
@@ -12,6 +13,8 @@ import { exampleRows, insertRows } from '../support/rows.ts';
 const LIMIT = 10;
 const rows = exampleRows();
 const directoryId = rows.directories.id;
+const objectId = rows.acme_keys.id;
+const actor = 'worker';
 
 let database: Awaited<ReturnType<typeof testDatabase>>;
 beforeAll(async () => {
@@ -22,16 +25,22 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 type Page = PageRequest<'id' | 'name'>;
-const lists = {
+const byIdOrName = {
   'tokens of a directory': (db: Db, page: Page) => listExternalBindingRows(db, { directoryId }, page),
   'unused tokens': (db: Db, page: Page) => listExternalBindingRows(db, { directoryId, acmeKeyId: null }, page),
   'account keys of a directory': (db: Db, page: Page) => listAcmeKeyRows(db, { directoryId }, page),
   'valid account keys': (db: Db, page: Page) => listAcmeKeyRows(db, { directoryId, state: 'valid' }, page),
 };
-const orders = (['id', 'name'] as const).flatMap((sort) =>
-  (['asc', 'desc'] as const).map((direction) => [sort, direction] as const),
-);
-const cases = Object.entries(lists).flatMap(([what, list]) => orders.map((order) => [what, ...order, list] as const));
+const byId = {
+  'changes of an object': (db: Db, page: Page) => listAuditRows(db, { objectId }, page),
+  'changes by an actor': (db: Db, page: Page) => listAuditRows(db, { actor }, page),
+  'changes of an object by an actor': (db: Db, page: Page) => listAuditRows(db, { objectId, actor }, page),
+};
+const directions = ['asc', 'desc'] as const;
+const cases = [
+  ...Object.entries(byIdOrName).flatMap(([what, list]) => [[what, 'id', list] as const, [what, 'name', list] as const]),
+  ...Object.entries(byId).map(([what, list]) => [what, 'id', list] as const),
+].flatMap(([what, sort, list]) => directions.map((direction) => [what, sort, direction, list] as const));
 
 test.each(cases)('%s by %s, %s', async (_what, sort, direction, list) => {
   const page: Page = { limit: LIMIT, sort, direction };
@@ -65,6 +74,6 @@ async function rowsTouched(work: (tx: Db) => Promise<unknown>): Promise<number> 
 async function count(tx: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as count from pg_stat_xact_user_tables
-     where relname in ('external_bindings', 'acme_keys')`.execute(tx);
+     where relname in ('external_bindings', 'acme_keys', 'audit_default')`.execute(tx);
   return rows[0]?.count ?? Number.NaN;
 }
