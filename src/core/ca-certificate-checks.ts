@@ -18,6 +18,7 @@ const checks: readonly Check<Expected>[] = [
   isUnexpired,
   hasSubject,
   isSelfSignedAsExpected,
+  criticalExtensionsAreKnown,
   constraintsAreEnforced,
 ];
 
@@ -77,7 +78,23 @@ async function isSelfSignedAsExpected(certificate: Certificate, { certType }: Ex
   return { code: 'self_signed', message: 'The certificate is self-signed; import it with cert_type root.' };
 }
 
+/** What must not be ignored and is not understood cannot be kept by what is issued below (RFC 5280 section 4.2). */
+function criticalExtensionsAreKnown({ extensions: { unknownCritical } }: Certificate): Problem | undefined {
+  if (unknownCritical.length === 0) return undefined;
+  return {
+    code: 'bad_extension',
+    message: `The certificate has critical extensions that are not understood here: ${unknownCritical.join(', ')}.`,
+  };
+}
+
 function constraintsAreEnforced(certificate: Certificate): Problem | undefined {
+  const { otherKinds = [] } = certificate.extensions.nameConstraints ?? {};
+  if (otherKinds.length > 0) {
+    return {
+      code: 'bad_extension',
+      message: `The name constraints of the certificate are for names of kind ${otherKinds.join(', ')}; those for dns and IP names are enforced here.`,
+    };
+  }
   const constraints = constraintsOf(certificate);
   if (constraints.ok) return undefined;
   const [first] = constraints.problems;

@@ -10,6 +10,8 @@ import { type ForeignCa, type ForeignParts, foreignCa } from '../support/foreign
 import { aCsr } from '../unit/x509/builders.ts';
 
 const PATH = '/v1/signing_certs';
+/** NameConstraints that permit rfc822Name corp.example and no other mail addresses. */
+const permittedMailDomain = Buffer.from(`3012a010300e810c${Buffer.from('corp.example').toString('hex')}`, 'hex');
 let api: Awaited<ReturnType<typeof testApi>>;
 let ownRoot: ForeignCa;
 let ownRootId: string;
@@ -182,6 +184,16 @@ describe('a certificate is refused that', () => {
       'constrains names in a way that nobody could enforce',
       'bad_extension',
       () => below({ more: constrained(['under_score.example']) }),
+    ],
+    [
+      'has a critical extension that nobody understands',
+      'bad_extension',
+      () => below({ more: [{ oid: '1.3.6.1.4.1.99999.1', critical: true, value: Buffer.of(5, 0) }] }),
+    ],
+    [
+      'constrains names of another kind',
+      'bad_extension',
+      () => below({ more: [{ oid: '2.5.29.30', critical: true, value: permittedMailDomain }] }),
     ],
     [
       'bears the name of its parent and another signature',

@@ -6,7 +6,7 @@ import type { Tables } from '../../src/store/tables.ts';
 
 /** Planned for the values at hand, or once for all values, as Postgres does with a prepared statement after some uses. */
 export const planModes = ['force_custom_plan', 'force_generic_plan'] as const;
-export type PlanMode = (typeof planModes)[number];
+type PlanMode = (typeof planModes)[number];
 
 export type Plan = {
   readonly sql: string;
