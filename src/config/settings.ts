@@ -1,5 +1,6 @@
 // Every setting of the program, one row each: parsing, validation, --help and the README table all come from here.
 import {
+  bearerToken,
   cidr,
   dnsServer,
   duration,
@@ -9,7 +10,6 @@ import {
   path,
   postgresUrl,
   publicUrl,
-  secretText,
   tlsName,
   urlOf,
   type ValueKind,
@@ -91,7 +91,7 @@ export const settings = {
     fallbackText: "the system's",
     about: 'DNS servers that validations and CAA look-ups ask, as `address:port`.',
   }),
-  bootstrapToken: optional(secretText(32), {
+  bootstrapToken: optional(bearerToken(32), {
     env: 'ACMERY_BOOTSTRAP_TOKEN',
     fallbackText: 'none',
     about: 'An admin API token that works while it is set, of 32 characters or more; or `ACMERY_BOOTSTRAP_TOKEN_FILE`.',

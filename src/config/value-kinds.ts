@@ -23,10 +23,10 @@ const text = (accepts: string): ValueKind<string> => ({
   parse: (value) => (value === '' ? undefined : value),
 });
 
-/** What is refused is never shown. */
-export const secretText = (minLength: number): ValueKind<string> => ({
-  accepts: `${minLength} characters or more`,
-  parse: (value) => (value.length >= minLength ? value : undefined),
+/** What can be sent as a bearer token (RFC 6750 section 2.1). What is refused is never shown. */
+export const bearerToken = (minLength: number): ValueKind<string> => ({
+  accepts: `${minLength} or more letters, digits and any of -._~+/`,
+  parse: (value) => (value.length >= minLength && /^[A-Za-z0-9._~+/-]+=*$/.test(value) ? value : undefined),
 });
 
 export const path: ValueKind<string> = text('a path');

@@ -131,7 +131,7 @@ test('a secret comes from its variable or from a file, and never as a flag', () 
 
 test('a refused secret is not shown', () => {
   expect(problemsOf({ env: { ACMERY_BOOTSTRAP_TOKEN: 'hunter2' } })).toEqual([
-    'ACMERY_BOOTSTRAP_TOKEN: expected 32 characters or more, got 7 characters.',
+    'ACMERY_BOOTSTRAP_TOKEN: expected 32 or more letters, digits and any of -._~+/, got 7 characters.',
   ]);
 });
 
@@ -139,4 +139,8 @@ test('a secret file that cannot be read is named', () => {
   expect(problemsOf({ env: { ACMERY_BOOTSTRAP_TOKEN_FILE: '/no/such' } })[0]).toMatch(
     /^ACMERY_BOOTSTRAP_TOKEN_FILE: \/no\/such cannot be read/,
   );
+});
+
+test('a bootstrap token that no header could carry is refused', () => {
+  expect(problemsOf({ env: { ACMERY_BOOTSTRAP_TOKEN: `${'x'.repeat(40)} ä` } })[0]).toMatch(/got 42 characters/);
 });
