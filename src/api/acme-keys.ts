@@ -1,14 +1,16 @@
 // /v1/acme_keys: account keys.
+import { accountKeyProblems } from '../core/account-key.ts';
 import { type AcmeKeyView, getAcmeKey, listAcmeKeys } from '../core/acme-keys.ts';
 import { createAcmeKey } from '../core/create-acme-key.ts';
 import { CaError } from '../core/errors.ts';
 import { formatId } from '../core/ids.ts';
 import { revokeAcmeKey } from '../core/revoke-acme-key.ts';
 import { updateAcmeKey } from '../core/update-acme-key.ts';
-import { acmeKeyFields, acmeKeyStates, revocationReasonFields } from '../resources/fields.ts';
+import { acmeKeyFields, acmeKeyStates } from '../resources/fields.ts';
+import { revocationReasonFields } from '../resources/revocation-reason-fields.ts';
 import { closed, Type } from '../schema/define.ts';
 import { requirePermission } from './authenticate.ts';
-import { optional, wrappedBody } from './body.ts';
+import { type FieldRules, optional, wrappedBody } from './body.ts';
 import { uuidOf } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { enumParameter, idParameter, required } from './parameters.ts';
@@ -16,7 +18,11 @@ import { withReason } from './revocation-body.ts';
 import { type ApiRoute, created, ok, route } from './route.ts';
 import { resourceShapes } from './shapes.ts';
 
-const shapes = resourceShapes('acme_key', 'AcmeKey', acmeKeyFields);
+const keyRules: FieldRules = ({ public_key: pem }) => (typeof pem === 'string' ? accountKeyProblems(pem) : []);
+const shapes = resourceShapes('acme_key', 'AcmeKey', acmeKeyFields, {
+  create: { rules: keyRules },
+  update: { rules: keyRules, example: { order_validations: 'auto_approve' } },
+});
 const one = { description: 'The account key.', schema: shapes.single };
 const tag = 'Account keys';
 const path = '/v1/acme_keys';

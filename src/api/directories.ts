@@ -2,16 +2,22 @@
 import { createDirectory } from '../core/create-directory.ts';
 import { deleteDirectory } from '../core/delete-directory.ts';
 import { type DirectoryView, getDirectory, listDirectories, type SingleDirectoryView } from '../core/directories.ts';
+import { canonicalDirectory } from '../core/directory-policy.ts';
 import { formatId } from '../core/ids.ts';
 import { updateDirectory } from '../core/update-directory.ts';
-import { directoryFields } from '../resources/fields.ts';
+import { type DirectoryUpdate, directoryFields, usualDays } from '../resources/fields.ts';
+import type { FieldProblem } from '../schema/validator.ts';
+import type { UnreadFields } from './body.ts';
 import { uuidOf } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { idParameter } from './parameters.ts';
 import { type ApiRoute, accepted, created, ok, route } from './route.ts';
 import { resourceShapes } from './shapes.ts';
 
-const shapes = resourceShapes('directory', 'Directory', directoryFields);
+const shapes = resourceShapes('directory', 'Directory', directoryFields, {
+  create: { rules: (sound, sent) => directoryProblems(sound, sent, usualDays) },
+  update: { rules: directoryProblems, example: { allowed_dns_identifiers: ['**.corp.example'], cert_max_days: 30 } },
+});
 const one = { description: 'The directory.', schema: shapes.single };
 const tag = 'Directories';
 const path = '/v1/directories';
@@ -95,6 +101,20 @@ export const directoryRoutes: readonly ApiRoute[] = [
     },
   }),
 ];
+
+/** Of a limit that is not known here, or does not fit its own schema, nothing is said. */
+function directoryProblems(
+  sound: UnreadFields,
+  sent: UnreadFields,
+  usual: Partial<typeof usualDays> = {},
+): readonly FieldProblem[] {
+  const { certMinDays = 0, certMaxDays = Number.POSITIVE_INFINITY } = usual;
+  const result = canonicalDirectory(sound as DirectoryUpdate, {
+    certMinDays: 'cert_min_days' in sent ? 0 : certMinDays,
+    certMaxDays: 'cert_max_days' in sent ? Number.POSITIVE_INFINITY : certMaxDays,
+  });
+  return result.ok ? [] : result.problems;
+}
 
 function renderListed({ id, directoryUrl, fields }: DirectoryView) {
   return {

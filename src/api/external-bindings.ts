@@ -11,7 +11,9 @@ import { idOrNoneParameter, idParameter } from './parameters.ts';
 import { type ApiRoute, created, noContent, ok, route } from './route.ts';
 import { resourceShapes } from './shapes.ts';
 
-const shapes = resourceShapes('external_binding', 'ExternalBinding', externalBindingFields);
+const shapes = resourceShapes('external_binding', 'ExternalBinding', externalBindingFields, {
+  update: { example: { order_validations: 'auto_approve' } },
+});
 const one = { description: 'The EAB token.', schema: shapes.single };
 const tag = 'EAB tokens';
 const path = '/v1/external_bindings';

@@ -5,7 +5,8 @@ import { type CertFileFormat, certFileFormats, getIssuedCertFile } from '../core
 import { parseSerial, parseSubject } from '../core/issued-cert-filters.ts';
 import { getIssuedCert, type IssuedCertView, listIssuedCerts, revokeIssuedCert } from '../core/issued-certs.ts';
 import { inputOnly, replyShape } from '../resources/field.ts';
-import { issuedCertFields, issuedCertStates, revocationReasonFields } from '../resources/fields.ts';
+import { issuedCertFields, issuedCertStates } from '../resources/record-fields.ts';
+import { revocationReasonFields } from '../resources/revocation-reason-fields.ts';
 import { Type } from '../schema/define.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
 import { createBody, optional } from './body.ts';

@@ -85,7 +85,7 @@ export function descriptionOf({ permission, description, requireOneOf = [] }: Ap
       : [
           requireOneOf.length === 1
             ? `${requireOneOf[0]} is required.`
-            : `One of ${requireOneOf.join(', ')} is required.`,
+            : `At least one of ${requireOneOf.join(', ')} is required.`,
         ];
   const needs = permission === 'none' ? 'Needs no credential.' : `Needs permission ${permission}.`;
   return [...(description === undefined ? [] : [description]), ...rule, needs].join(' ');

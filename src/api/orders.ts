@@ -2,7 +2,7 @@
 import { formatId } from '../core/ids.ts';
 import { cancelOrder, getOrder, listOrders, type OrderView, type SingleOrderView } from '../core/orders.ts';
 import { readOnly, replyShape } from '../resources/field.ts';
-import { orderFields, orderStates } from '../resources/fields.ts';
+import { orderFields, orderStates } from '../resources/record-fields.ts';
 import { closed, described as describe, nullable, Type } from '../schema/define.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
 import { listedIssuedCert, renderIssuedCert } from './issued-certs.ts';
@@ -20,7 +20,7 @@ const orderError = closed({
 
 const singleFields = {
   ...orderFields,
-  error: readOnly(describe(nullable(orderError), 'Why it became invalid; null otherwise.')),
+  error: readOnly(describe(nullable(orderError), 'Why it became invalid; null otherwise.', { examples: [null] })),
   issued_cert: readOnly(listedIssuedCert, 'sometimes'),
 };
 

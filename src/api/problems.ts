@@ -1,6 +1,7 @@
 // Errors of /v1 as problem documents (RFC 9457): one row per kind, and the one place that renders them.
 import { randomInt } from 'node:crypto';
 import type { ErrorKind } from '../core/errors.ts';
+import { detailOf } from '../core/field-problems.ts';
 import { refusalOf } from '../core/refusals.ts';
 import type { Refusal, RefusalKind } from '../http/refusals.ts';
 import type { HttpHeaders, HttpReply } from '../http/route.ts';
@@ -90,19 +91,13 @@ export function replyToError(error: unknown, requestId: string, wrapper?: string
   const { kind, message } = refused;
   const problems = refused.problems.map((problem) => ({ ...problem, field: inside(wrapper, problem.field) }));
   const headers = coreProblems[kind].status === 503 ? retrySoon() : {};
-  return problemReply({ code: kind, ...coreProblems[kind], detail: message, requestId, problems, headers });
+  // A detail that is made of the fields names them as the caller wrote them, too.
+  const detail = message === detailOf(refused.problems) ? detailOf(problems) : message;
+  return problemReply({ code: kind, ...coreProblems[kind], detail, requestId, problems, headers });
 }
 
 export const replyToRefusal = ({ kind, status, detail, headers }: Refusal, requestId: string | undefined): HttpReply =>
   problemReply({ code: kind, status, title: baseTitles[kind], detail, requestId, problems: [], headers });
-
-/** The first few problems as one sentence. */
-export function detailOf(problems: readonly FieldProblem[]): string {
-  const shown = problems.slice(0, 3).map(({ field, message }) => (field === '' ? message : `${field}: ${message}`));
-  const rest = problems.length - shown.length;
-  const text = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
-  return text.endsWith('?') ? text : `${text}.`;
-}
 
 type Problem = Row & {
   readonly code: string;

@@ -1,9 +1,10 @@
 // Reads a query string: everything wrong with it at once, each by the name of its parameter.
+import { detailOf } from '../core/field-problems.ts';
 import { quoted } from '../schema/field-problem.ts';
 import { nearestName } from '../schema/problem-messages.ts';
 import { check, type FieldProblem } from '../schema/validator.ts';
 import type { Parameter, Parameters } from './parameters.ts';
-import { ApiRefusal, detailOf } from './problems.ts';
+import { ApiRefusal } from './problems.ts';
 
 export type QueryRules = {
   readonly query?: Parameters | undefined;

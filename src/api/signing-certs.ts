@@ -11,6 +11,7 @@ import {
 } from '../core/signing-certs.ts';
 import { updateSigningCert } from '../core/update-signing-cert.ts';
 import { certTypes, signingCertFields } from '../resources/fields.ts';
+import { type SigningCertInput, signingCertVariant } from '../resources/signing-cert-variants.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
 import { listRoute } from './paging.ts';
 import { enumParameter, idParameter } from './parameters.ts';
@@ -18,7 +19,17 @@ import { type ApiRoute, accepted, content, created, ok, route } from './route.ts
 import { resourceShapes } from './shapes.ts';
 
 const PEM = 'application/x-pem-file';
-const shapes = resourceShapes('signing_cert', 'SigningCert', signingCertFields);
+const shapes = resourceShapes('signing_cert', 'SigningCert', signingCertFields, {
+  create: {
+    // The two fields that choose a way to create must be sound; of the others it counts whether they were sent.
+    rules: ({ cert_type, key_availability }, sent) =>
+      cert_type === undefined || key_availability === undefined
+        ? []
+        : signingCertVariant(sent as SigningCertInput).problems,
+    example: { cert_type: 'root', key_availability: 'online', private_key_type: 'ec_384', name: 'Corp Root' },
+  },
+  update: { example: { name: 'Corp Root' } },
+});
 const described = { tag: 'CA certs', permission: 'admin' } as const;
 const params = { id: 'signing_cert' } as const;
 

@@ -5,7 +5,7 @@ import { jwkOf, type PublicJwk, thumbprintOf } from '../x509/jwk.ts';
 import { readPublicKey } from '../x509/public-key.ts';
 import { X509Error } from '../x509/x509-error.ts';
 import type { Ca } from './ca.ts';
-import { CaError } from './errors.ts';
+import { CaError, type FieldProblem } from './errors.ts';
 import { invalid } from './field-problems.ts';
 import { formatId } from './ids.ts';
 
@@ -26,6 +26,17 @@ export function readAccountKey(pem: string): AccountKey {
   } catch (error) {
     if (!(error instanceof X509Error)) throw error;
     throw invalid([{ field: 'public_key', code: error.code, message: error.message }]);
+  }
+}
+
+/** What readAccountKey would refuse. */
+export function accountKeyProblems(pem: string): readonly FieldProblem[] {
+  try {
+    readAccountKey(pem);
+    return [];
+  } catch (error) {
+    if (error instanceof CaError) return error.problems;
+    throw error;
   }
 }
 

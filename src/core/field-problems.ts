@@ -38,9 +38,15 @@ export class FieldProblems {
 }
 
 /** The refusal of a body with these problems, of which there is at least one. */
-export function invalid(problems: readonly FieldProblem[]): CaError {
-  const shown = problems.slice(0, SHOWN).map(({ field, message }) => `${field}: ${message}`);
+export const invalid = (problems: readonly FieldProblem[]): CaError =>
+  new CaError('invalid', detailOf(problems), { problems });
+
+/** The first few problems as one sentence. */
+export function detailOf(problems: readonly FieldProblem[]): string {
+  const shown = problems
+    .slice(0, SHOWN)
+    .map(({ field, message }) => (field === '' ? message : `${field}: ${message}`).replace(/\.$/, ''));
   const rest = problems.length - shown.length;
-  const text = shown.map((sentence) => sentence.replace(/\.$/, '')).join('; ');
-  return new CaError('invalid', `${text}${rest > 0 ? `; and ${rest} more` : ''}.`, { problems });
+  const text = `${shown.join('; ')}${rest > 0 ? `; and ${rest} more` : ''}`;
+  return text.endsWith('?') ? text : `${text}.`;
 }

@@ -5,7 +5,7 @@ import { type AcmeKeyChanges, type AcmeKeyRow, updateAcmeKey as updateRow } from
 import type { Tx } from '../store/database.ts';
 import { endAuthorizations, endOrders } from '../store/open-work.ts';
 import { claimKey, invalidateKey } from '../store/used-keys.ts';
-import { type AccountKey, claimingKey, readAccountKey } from './account-key.ts';
+import { type AccountKey, accountKeyProblems, claimingKey, readAccountKey } from './account-key.ts';
 import {
   type AcmeKeyView,
   acmeKeyView,
@@ -17,7 +17,9 @@ import {
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
-import { requireSameDirectory } from './directory-reference.ts';
+import { otherDirectory } from './directory-reference.ts';
+import { CaError } from './errors.ts';
+import { detailOf } from './field-problems.ts';
 import { canonicalOrderValidations } from './order-validations.ts';
 
 type Input = UpdateInput<typeof acmeKeyFields>;
@@ -31,7 +33,7 @@ type Input = UpdateInput<typeof acmeKeyFields>;
 export async function updateAcmeKey(ca: Ca, actor: Actor, id: string, input: Input): Promise<AcmeKeyView> {
   const seen = await requireAcmeKey(ca.database.db, id);
   requireValid(seen);
-  requireSameDirectory(seen, input.directory_id);
+  requireSameDirectory(seen, input);
   const key = newKeyOf(seen, input);
   const changes = { ...changesOf(seen, input), ...(key && keyColumns(key)) };
   if (Object.keys(changes).length === 0) return acmeKeyView(ca, seen);
@@ -66,6 +68,14 @@ async function endAutoApproval(tx: Tx, id: string, now: Date): Promise<void> {
       'The orders of this account are validated by challenge again, and this one was approved without; order anew.',
   });
   await endAuthorizations(tx, id, 'auto', now);
+}
+
+/** Throws `immutable`, and tells of an unreadable key with it. */
+function requireSameDirectory(seen: AcmeKeyRow, { directory_id: given, public_key: pem }: Input): void {
+  const moved = otherDirectory(seen, given);
+  if (moved.length === 0) return;
+  const problems = [...moved, ...(pem === undefined ? [] : accountKeyProblems(pem))];
+  throw new CaError('immutable', detailOf(problems), { problems });
 }
 
 /** Undefined where none is sent, or the one that it has. */

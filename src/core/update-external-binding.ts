@@ -9,8 +9,8 @@ import {
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Caller } from './caller.ts';
-import { requireSameDirectory } from './directory-reference.ts';
-import { CaError } from './errors.ts';
+import { otherDirectory } from './directory-reference.ts';
+import { CaError, type FieldProblem } from './errors.ts';
 import {
   auditedExternalBinding,
   changeRefused,
@@ -19,6 +19,7 @@ import {
   requireExternalBinding,
   requireUnused,
 } from './external-bindings.ts';
+import { detailOf } from './field-problems.ts';
 import { canonicalOrderValidations } from './order-validations.ts';
 
 type Input = UpdateInput<typeof externalBindingFields>;
@@ -35,14 +36,17 @@ export async function updateExternalBinding(
 ): Promise<ExternalBindingView> {
   const seen = await requireExternalBinding(ca.database.db, id);
   requireUnused(seen);
-  requireSameDirectory(seen, input.directory_id);
-  if (input.key_id !== undefined && input.key_id !== seen.key_id) {
-    const detail = 'The key id never changes, because clients hold it already. Make a new token instead.';
-    throw new CaError('immutable', detail, { field: 'key_id' });
-  }
+  const moved = [...otherDirectory(seen, input.directory_id), ...otherKeyId(seen, input.key_id)];
+  if (moved.length > 0) throw new CaError('immutable', detailOf(moved), { problems: moved });
   const changes = changesOf(seen, input);
   const row = Object.keys(changes).length === 0 ? seen : await write(ca, caller, seen, changes);
   return externalBindingView(ca, caller, row);
+}
+
+function otherKeyId(row: ExternalBindingRow, given: string | null | undefined): readonly FieldProblem[] {
+  if (given === undefined || given === row.key_id) return [];
+  const message = 'The key id never changes, because clients hold it already. Make a new token instead.';
+  return [{ field: 'key_id', code: 'immutable', message }];
 }
 
 function write(ca: Ca, caller: Caller, seen: ExternalBindingRow, changes: ExternalBindingChanges) {

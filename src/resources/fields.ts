@@ -1,16 +1,13 @@
 // Every field of every /v1 resource, once: bounds, default, sentence, and when it may be sent and is shown.
 import { acmeKeyLifecycle } from '../lifecycles/acme-key.ts';
 import { statesOf } from '../lifecycles/lifecycle.ts';
-import { orderLifecycle } from '../lifecycles/order.ts';
-import { closed, described, listOf, nullable, oneOf, type TSchema, Type } from '../schema/define.ts';
+import { described, listOf, nullable, oneOf, Type } from '../schema/define.ts';
 import {
-  addressRange,
   addressRanges,
   contactUri,
   date,
   dnsName,
   dnsPatterns,
-  dnsSubtree,
   httpUrl,
   integer,
   keyId,
@@ -22,7 +19,21 @@ import {
   timestamp,
 } from '../schema/fragments.ts';
 import { type CreateInput, createOnly, inputOnly, inputReader, readOnly, type UpdateInput, writable } from './field.ts';
-import { revocationReasonNames, revocationReasonNumbers } from './revocation-reasons.ts';
+import {
+  CERTIFICATE,
+  chain,
+  DIRECTORY_URL,
+  id,
+  idOf,
+  mostlyNull,
+  nullableText,
+  object,
+  orNull,
+  shownPem,
+  shownReason,
+  shownText,
+} from './shown-fields.ts';
+import { nameConstraints, shownSubject, subject } from './signing-cert-parts.ts';
 
 export const certTypes = ['intermediate', 'root'] as const;
 const keyAvailabilities = ['offline', 'online'] as const;
@@ -30,8 +41,6 @@ const caKeyTypes = ['ec_256', 'ec_384', 'ec_521', 'rsa_2048', 'rsa_3072', 'rsa_4
 export const leafKeyTypes = [...caKeyTypes, 'ed25519'] as const;
 export const profileNames = ['server', 'client', 'mtls'] as const;
 const registrationModes = ['preregister', 'open'] as const;
-export const issuedCertStates = ['valid', 'expired', 'revoked'] as const;
-export const orderStates = statesOf(orderLifecycle);
 export const acmeKeyStates = statesOf(acmeKeyLifecycle);
 
 export type CertType = (typeof certTypes)[number];
@@ -40,63 +49,15 @@ export type LeafKeyType = (typeof leafKeyTypes)[number];
 export type ProfileName = (typeof profileNames)[number];
 export type AcmeKeyState = (typeof acmeKeyStates)[number];
 
+/** The limits of a directory that names none. */
+export const usualDays = { certMinDays: 2, certMaxDays: 97 };
+
+const PUBLIC_KEY = `-----BEGIN PUBLIC KEY-----
+MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEe9d4vSiE9LY3WNofkdy0c92l5+sm
+45LQBdGYAsHPNtKhyKNqfxb7vsoo5+ZKCo5XALs9t9y8J0CKW3NNIq9cew==
+-----END PUBLIC KEY-----
+`;
 const RANGES = 500;
-const CHAIN = 10;
-
-const id = (prefix: string) => readOnly(described(resourceId(prefix), 'The id of this resource.'));
-const object = <const N extends string>(name: N) => readOnly(described(oneOf([name]), 'The kind of this resource.'));
-const idOf = (prefix: string, description: string) => described(resourceId(prefix), description);
-/** Text that is only shown: stored values may be longer than what input takes today. */
-const shownText = (description: string) => Type.String({ description });
-const shownPemList = (description: string) => Type.Array(Type.String(), { maxItems: CHAIN, description });
-const orNull = (schema: TSchema, description: string) => described(nullable(schema), description);
-
-const subjectPart = (maxLength: number, description: string) =>
-  Type.Optional(described(objectName, description, { maxLength }));
-const subject = closed(
-  {
-    CN: subjectPart(64, 'Common name; the name of the CA cert when absent.'),
-    O: subjectPart(64, 'Organization; the name of the CA cert when absent.'),
-    OU: subjectPart(64, 'Organizational unit.'),
-    L: subjectPart(128, 'Locality.'),
-    ST: subjectPart(128, 'State or province.'),
-    C: Type.Optional(
-      Type.Unsafe<string>({
-        type: 'string',
-        format: 'country-code',
-        maxLength: 2,
-        pattern: '^[A-Z]{2}$',
-        description: 'Country code.',
-      }),
-    ),
-  },
-  { description: 'Subject of a generated CA cert.' },
-);
-const shownSubject = Type.Unsafe<Record<string, string>>({
-  type: ['object', 'null'],
-  additionalProperties: { type: 'string' },
-  description: 'Subject of the certificate.',
-});
-
-const subtrees = (description: string) => Type.Optional(listOf(dnsSubtree, 100, { description }));
-const subranges = (description: string) => Type.Optional(listOf(addressRange, 100, { description }));
-const nameConstraints = closed(
-  {
-    permitted_dns: subtrees('Domains below which all DNS names must lie.'),
-    excluded_dns: subtrees('Domains below which no DNS name may lie.'),
-    permitted_ip: subranges('Ranges in which all IP addresses must lie.'),
-    excluded_ip: subranges('Ranges in which no IP address may lie.'),
-  },
-  { description: 'Which names certificates below this CA may hold (RFC 5280 section 4.2.1.10).' },
-);
-
-export const revocationReasonFields = {
-  reason: Type.Optional(
-    Type.Unsafe<number>({ type: 'integer', enum: revocationReasonNumbers, description: 'Number of the reason.' }),
-  ),
-  revoke_reason: Type.Optional(oneOf(revocationReasonNames, { description: 'Name of the reason.' })),
-};
-const shownReason = readOnly(orNull(oneOf(revocationReasonNames), 'Why it was revoked; null when it is not.'));
 
 /** A caller may write `auto_approved`, which is stored and shown as `auto_approve`. */
 const orderValidations = ['challenge', 'auto_approve'] as const;
@@ -108,8 +69,8 @@ const orderValidationsField = writable(
   }),
   { reply: oneOf(orderValidations, { description: 'Whether orders are validated by challenge or approved at once.' }) },
 );
-const optionalName = writable('optional', orNullName('Display name.'), { reply: nullableText('Display name.') });
-const chain = (description: string) => readOnly(shownPemList(description), 'single');
+const optionalName = (description: string) =>
+  writable('optional', orNullName(description), { reply: nullableText(description, 'Corp Issuing') });
 
 export const signingCertFields = {
   id: id('scrt'),
@@ -117,15 +78,21 @@ export const signingCertFields = {
   cert_type: createOnly('required', oneOf(certTypes, { description: 'Whether this is a root or an intermediate.' })),
   key_availability: createOnly(
     'required',
-    oneOf(keyAvailabilities, { description: 'Whether the private key is held here (online) or elsewhere (offline).' }),
+    oneOf(keyAvailabilities, {
+      examples: ['online'],
+      description: 'Whether the private key is held here (online) or elsewhere (offline).',
+    }),
   ),
   key_type: readOnly(oneOf(caKeyTypes, { description: 'Type of the key.' })),
   private_key_type: inputOnly('optional', oneOf(caKeyTypes, { description: 'Type of the key to generate.' })),
-  private_key: inputOnly('optional', secretPemText(16_384)),
+  private_key: inputOnly(
+    'optional',
+    described(secretPemText(16_384), 'Its key as PKCS#8, PKCS#1 or SEC1 in PEM, not encrypted. Taken in, never shown.'),
+  ),
   public_cert: writable('optional', orNullPem('Certificate in PEM; null while a CSR waits for it.'), {
-    reply: nullableText('Certificate in PEM; null while a CSR waits for it.'),
+    reply: nullableText('Certificate in PEM; null while a CSR waits for it.', CERTIFICATE),
   }),
-  name: optionalName,
+  name: optionalName('Display name; when absent the common name of the certificate.'),
   expires_at: readOnly(orNull(timestamp, 'End of the certificate; null while a CSR waits for one.')),
   signing_cert_id: createOnly('optional', nullable(idOf('scrt', 'The CA cert that signs this one; null for a root.'))),
   in_use: readOnly(
@@ -133,18 +100,33 @@ export const signingCertFields = {
     'single',
   ),
   subject: createOnly('optional', nullable(subject), { reply: shownSubject }),
-  valid_days: inputOnly('optional', described(integer(1, 36_500), 'Days that a generated certificate lives.')),
+  valid_days: inputOnly(
+    'optional',
+    described(
+      integer(1, 36_500),
+      'Days that a generated certificate lives, never beyond its parent; 20 years for a root and 10 for an intermediate when absent.',
+    ),
+  ),
   path_length: createOnly(
     'optional',
-    nullable(described(integer(0, 10), 'CA certs that may stand below; null for no limit.')),
+    nullable(
+      described(
+        integer(0, 10),
+        'CA certs that may stand below; null for no limit. When absent there is none for a root, and 0 for an intermediate.',
+      ),
+    ),
     {
       reply: orNull(Type.Integer(), 'CA certs that may stand below; null for no limit.'),
     },
   ),
   name_constraints: createOnly('optional', nullable(nameConstraints), {
-    reply: Type.Unsafe<unknown>({ type: ['object', 'null'], description: 'Which names certificates below may hold.' }),
+    reply: Type.Unsafe<unknown>({
+      type: ['object', 'null'],
+      description: 'Which names certificates below may hold.',
+      examples: [null],
+    }),
   }),
-  revoked_at: readOnly(orNull(timestamp, 'When it was revoked; null when it is not.')),
+  revoked_at: readOnly(mostlyNull(timestamp, 'When it was revoked; null when it is not.')),
   revoke_reason: shownReason,
 };
 
@@ -152,25 +134,45 @@ export const directoryFields = {
   id: id('dir'),
   object: object('directory'),
   name: writable('required', described(objectName, 'Name.')),
-  slug: writable('required', described(slug, 'Part of the ACME URL.')),
+  slug: writable('required', described(slug, 'Part of the ACME URL: 1 to 63 characters of a-z, 0-9 and inner "-".')),
   signing_cert_id: writable('required', idOf('scrt', 'Online intermediate CA cert that signs new certificates.')),
-  directory_url: readOnly(shownText('ACME directory URL.')),
+  directory_url: readOnly(shownText('ACME directory URL.', DIRECTORY_URL)),
   allowed_dns_identifiers: writable(
     'default',
-    described(dnsPatterns(RANGES), 'DNS patterns that names of new orders must match.', { default: ['**'] }),
+    described(
+      dnsPatterns(RANGES),
+      'DNS patterns that names of new orders must match: a name itself, `*.name` for exactly one more label, `**.name` for one or more, `*` for any name of one label, `**` for any name. Empty allows none.',
+      { default: ['**'] },
+    ),
   ),
   allowed_ip_identifiers: writable(
     'default',
-    described(addressRanges(RANGES), 'Ranges that IP addresses of new orders must lie in.', {
-      default: ['0.0.0.0/0', '::/0'],
-    }),
+    described(
+      addressRanges(RANGES),
+      'CIDR ranges or addresses that IP addresses of new orders must lie in. Empty allows none.',
+      {
+        default: ['0.0.0.0/0', '::/0'],
+      },
+    ),
   ),
   caa_tag: writable(
     'optional',
-    described(dnsName, 'Issuer domain that CAA records must name; set by the service when absent.'),
+    described(
+      dnsName,
+      'Issuer domain that CAA records must name; when absent it is made of the slug and the host of the directory URL.',
+    ),
   ),
-  cert_min_days: writable('default', days('Shortest validity of a new certificate, in days; 0 for no lower bound.', 2)),
-  cert_max_days: writable('default', days('Longest validity of a new certificate, in days.', 97)),
+  cert_min_days: writable(
+    'default',
+    days('Shortest validity of a new certificate, in days; 0 for no lower bound.', usualDays.certMinDays),
+  ),
+  cert_max_days: writable(
+    'default',
+    days(
+      'Longest validity of a new certificate, in days. An order that names no dates gets 90 days, or this where it is less.',
+      usualDays.certMaxDays,
+    ),
+  ),
   on_missing_caa: writable(
     'default',
     oneOf(['pass', 'fail'], { default: 'pass', description: 'Result when no CAA record exists up to the root.' }),
@@ -179,12 +181,14 @@ export const directoryFields = {
     'default',
     oneOf(registrationModes, {
       default: 'preregister',
-      description: 'Whether accounts need an EAB token or a registered key.',
+      description: 'preregister: accounts need an EAB token or a registered key; open: clients register themselves.',
     }),
   ),
   remote_ip_whitelist: writable(
     'default',
-    described(addressRanges(RANGES), 'Ranges that may use the directory; empty for all.', { default: [] }),
+    described(addressRanges(RANGES), 'CIDR ranges or addresses that may use the directory; empty for all.', {
+      default: [],
+    }),
   ),
   profiles: writable(
     'default',
@@ -214,66 +218,60 @@ export const directoryFields = {
     shown: 'never',
   }),
   cert_chain: chain('Intermediate certificates in PEM, issuer first.'),
-  root_cert: readOnly(orNull(shownText(''), 'Root certificate in PEM; null where it is unknown.'), 'single'),
+  root_cert: readOnly(orNull(shownPem(''), 'Root certificate in PEM; null where it is unknown.'), 'single'),
 };
 
 export const externalBindingFields = {
   id: id('eab'),
   object: object('external_binding'),
   directory_id: createOnly('required', idOf('dir', 'Directory the token belongs to.')),
-  name: optionalName,
+  name: optionalName('Name; the account key made with the token gets it too.'),
   order_validations: orderValidationsField,
-  key_id: createOnly('optional', nullable(described(keyId, 'ACME key id of the token; its id when null.'))),
-  acme_key_id: readOnly(orNull(resourceId('acmk'), 'Account key made with this token; null while unused.')),
-  mac_key: readOnly(shownText('MAC key, base64url; only for callers who may write.'), 'sometimes'),
-  directory_url: readOnly(shownText('ACME directory URL.'), 'single'),
+  key_id: createOnly(
+    'optional',
+    nullable(
+      described(
+        keyId,
+        'ACME key id of the token, 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"; its id when null.',
+      ),
+    ),
+  ),
+  acme_key_id: readOnly(mostlyNull(resourceId('acmk'), 'Account key made with this token; null while unused.')),
+  mac_key: readOnly(
+    shownText('MAC key, base64url; only for callers who may write.', 'q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k'),
+    'sometimes',
+  ),
+  directory_url: readOnly(shownText('ACME directory URL.', DIRECTORY_URL), 'single'),
 };
 
 export const acmeKeyFields = {
   id: id('acmk'),
   object: object('acme_key'),
   directory_id: createOnly('required', idOf('dir', 'Directory the account belongs to.')),
-  name: optionalName,
+  name: optionalName('Name.'),
   contacts: writable('default', listOf(contactUri, 10, { default: [], description: 'Contact URIs.' }), {
-    reply: Type.Array(Type.String(), { description: 'Contact URIs.' }),
+    reply: Type.Array(Type.String(), { description: 'Contact URIs.', examples: [['mailto:ops@corp.example']] }),
   }),
-  public_key: writable('required', described(pemText(8_192), 'Public key in PEM (SPKI).')),
-  jwk_thumbprint: readOnly(shownText('Thumbprint of the key (RFC 7638).')),
-  kid: readOnly(shownText('ACME key id: the URL of the account.')),
+  public_key: writable(
+    'required',
+    described(
+      pemText(8_192),
+      'Public key in PEM (SPKI): RSA with 2048, 3072 or 4096 bits, P-256, P-384, P-521 or Ed25519.',
+      { examples: [PUBLIC_KEY] },
+    ),
+  ),
+  jwk_thumbprint: readOnly(
+    shownText('Thumbprint of the key (RFC 7638).', 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'),
+  ),
+  kid: readOnly(
+    shownText(
+      'ACME key id: the URL of the account.',
+      'https://localhost:8443/acme/web/account/acmk_01k5w3v8q2e7rbs9x4m6tfhz0j',
+    ),
+  ),
   order_validations: orderValidationsField,
   state: readOnly(oneOf(acmeKeyStates, { description: 'State of the account.' })),
   used_on: readOnly(orNull(date, 'Day of the last use; null when never used.')),
-};
-
-export const issuedCertFields = {
-  id: id('icrt'),
-  object: object('issued_cert'),
-  acme_key_id: readOnly(idOf('acmk', 'Account key that ordered it.')),
-  directory_id: readOnly(idOf('dir', 'Directory it was ordered in.')),
-  order_id: readOnly(idOf('ordr', 'Order it came from.')),
-  signing_cert_id: readOnly(idOf('scrt', 'Intermediate CA cert that signed it.')),
-  expires_at: readOnly(described(timestamp, 'End of the certificate.')),
-  state: readOnly(oneOf(issuedCertStates, { description: 'State of the certificate.' })),
-  revoke_reason: shownReason,
-  subjects: readOnly(
-    Type.Array(Type.String(), { description: 'DNS names and IP addresses, in the order of the certificate.' }),
-  ),
-  public_cert: readOnly(shownText('Certificate in PEM.'), 'single'),
-  cert_chain: readOnly(shownPemList('Intermediate certificates in PEM, issuer first.'), 'sometimes'),
-};
-
-export const orderFields = {
-  id: id('ordr'),
-  object: object('order'),
-  acme_key_id: readOnly(idOf('acmk', 'Account key that made the order.')),
-  directory_id: readOnly(idOf('dir', 'Directory of the order.')),
-  created_at: readOnly(described(timestamp, 'When the order was made, with milliseconds.')),
-  expires_at: readOnly(described(timestamp, 'End of the order, with milliseconds.')),
-  dns_identifiers: readOnly(Type.Array(Type.String(), { description: 'DNS names.' })),
-  ip_identifiers: readOnly(Type.Array(Type.String(), { description: 'IP addresses.' })),
-  not_before: readOnly(orNull(timestamp, 'Requested begin of the certificate.')),
-  not_after: readOnly(orNull(timestamp, 'Requested end of the certificate.')),
-  state: readOnly(oneOf(orderStates, { description: 'State of the order.' })),
 };
 
 export type DirectoryCreate = CreateInput<typeof directoryFields>;
@@ -294,8 +292,4 @@ function orNullName(description: string) {
 
 function orNullPem(description: string) {
   return nullable(described(pemText(32_768), description));
-}
-
-function nullableText(description: string) {
-  return nullable(shownText(description));
 }

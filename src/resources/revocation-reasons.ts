@@ -1,5 +1,5 @@
 // Revocation reasons: RFC 5280 numbers, the names of /v1, and who may give which.
-import type { Checked } from '../schema/validator.ts';
+import type { Checked, FieldProblem } from '../schema/validator.ts';
 
 /** Operators may give all of these; numbers 6, 7 and 8 are never used here. */
 export const revocationReasons = {
@@ -32,14 +32,22 @@ export function chosenReason(
   wrapper: string,
   given: { readonly reason?: number | undefined; readonly revoke_reason?: RevocationReason | undefined },
 ): Checked<RevocationReason> {
-  if (given.reason !== undefined && given.revoke_reason !== undefined) {
-    const message = 'give reason or revoke_reason, not both';
-    return { ok: false, problems: [{ field: `${wrapper}.revoke_reason`, code: 'not_applicable', message }] };
-  }
+  const problems = bothReasons(wrapper, given);
+  if (problems.length > 0) return { ok: false, problems };
   const reason = given.revoke_reason ?? reasonNumbered(given.reason ?? 0);
   if (reason !== undefined) return { ok: true, value: reason };
   const message = `expected one of ${revocationReasonNumbers.join(', ')}, got ${given.reason}`;
   return { ok: false, problems: [{ field: `${wrapper}.reason`, code: 'not_allowed', message }] };
+}
+
+/** The problem of giving both forms, where that is so. */
+export function bothReasons(
+  wrapper: string,
+  { reason, revoke_reason: name }: { readonly reason?: unknown; readonly revoke_reason?: unknown },
+): readonly FieldProblem[] {
+  if (reason === undefined || name === undefined) return [];
+  const message = 'give reason or revoke_reason, not both';
+  return [{ field: `${wrapper}.revoke_reason`, code: 'not_applicable', message }];
 }
 
 function isRevocationReason(name: string): name is RevocationReason {

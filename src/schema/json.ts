@@ -13,16 +13,28 @@ const jsonLimits: JsonLimits = { depth: 20, values: 10_000 };
 /** Bytes must be UTF-8. The value holds no duplicate member, NUL, lone surrogate or number that loses its value. */
 export function readJson(body: Uint8Array | string, limits: JsonLimits = jsonLimits): JsonReading {
   const text = typeof body === 'string' ? body : decode(body);
-  if (text === undefined || !text.isWellFormed()) return refuse([], 'malformed_json', 'the body is not valid UTF-8');
+  if (text === undefined || !text.isWellFormed()) return refuse([], 'malformed_json', 'The body is not valid UTF-8');
   const problem = scan(text, limits);
   if (problem !== undefined) return { ok: false, problem };
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch (error) {
     // The parser's own message quotes the body, which may hold a key.
-    const position = error instanceof Error ? /position (\d+)/.exec(error.message)?.[1] : undefined;
-    return refuse([], 'malformed_json', `the body is not JSON${position === undefined ? '' : ` (at ${position})`}`);
+    return refuse(
+      [],
+      'malformed_json',
+      `The body is not JSON${wrongAt(text, error instanceof Error ? error.message : '')}`,
+    );
   }
+}
+
+/** Where, as far as the parser says: counted from 1, as editors do. */
+function wrongAt(text: string, message: string): string {
+  const position = Number(/position (\d+)/.exec(message)?.[1] ?? Number.NaN);
+  if (position >= text.length || message.includes('end of JSON')) return ': it ends too early';
+  if (Number.isNaN(position)) return '';
+  const lines = text.slice(0, position).split('\n');
+  return `: what stands at line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1} is not expected there`;
 }
 
 /** An object or array that is open: the names seen in it, and where the reader stands. */

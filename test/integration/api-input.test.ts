@@ -73,6 +73,21 @@ describe('a body', () => {
     expect(answer.headers.get('accept')).toBe('application/json');
   });
 
+  test('that is not JSON is told where it ceases to be', async () => {
+    const detailFor = async (bytes: string) =>
+      (await api.send('POST', '/v1/samples', bytes, { headers: json })).body.detail;
+    expect(await detailFor('{\n  "directory": {},\n}')).toBe(
+      'The body is not JSON: what stands at line 3, column 1 is not expected there.',
+    );
+    expect(await detailFor('{"directory": ')).toBe('The body is not JSON: it ends too early.');
+  });
+
+  test('of another media type is told which came', async () => {
+    const headers = { 'Content-Type': 'text/plain' };
+    const answer = await api.send('POST', '/v1/samples', JSON.stringify({ directory: minimal }), { headers });
+    expect(answer.body.detail).toBe('Content-Type: application/json is expected, and "text/plain" came.');
+  });
+
   test('in a content coding is 415', async () => {
     const headers = { ...json, 'Content-Encoding': 'gzip' };
     const answer = await api.send('POST', '/v1/samples', JSON.stringify({ directory: minimal }), { headers });

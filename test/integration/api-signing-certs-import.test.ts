@@ -210,7 +210,7 @@ describe('a certificate is refused that', () => {
     ]) {
       expect(answer.status).toBe(422);
       expect(problems(answer)).toContain(`public_cert ${code}`);
-      expect(answer.body.detail).toMatch(/^[A-Z].*\.$|^[a-z_]+: .*\.$/s);
+      expect(answer.body.detail).toMatch(/^[A-Z].*\.$|^signing_cert\.[a-z_]+: .*\.$/s);
     }
     expect(await countOf()).toBe(before);
   });

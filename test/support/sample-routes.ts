@@ -11,7 +11,8 @@ import {
 import { type ApiRoute, accepted, created, noContent, ok, type ReplyShape, route } from '../../src/api/route.ts';
 import { CaError } from '../../src/core/errors.ts';
 import { notFound } from '../../src/core/object-kinds.ts';
-import { directoryFields, revocationReasonFields } from '../../src/resources/fields.ts';
+import { directoryFields } from '../../src/resources/fields.ts';
+import { revocationReasonFields } from '../../src/resources/revocation-reason-fields.ts';
 import { closed, listOf, Type } from '../../src/schema/define.ts';
 
 const anything: ReplyShape = { description: 'What came.', schema: Type.Unsafe({ type: 'object' }) };

@@ -40,7 +40,7 @@ test('an operation says its permission, parameters, body, replies and failures',
   const { post } = document.paths['/v1/samples'];
   const list = document.paths['/v1/samples'].get;
   expect(list.security).toEqual([{ token: ['read'] }]);
-  expect(list.description).toBe('One of directory_id, acme_key_id is required. Needs permission read.');
+  expect(list.description).toBe('At least one of directory_id, acme_key_id is required. Needs permission read.');
   expect(list.parameters[0]).toEqual({
     name: 'limit',
     in: 'query',

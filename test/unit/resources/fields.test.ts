@@ -7,12 +7,11 @@ import {
   directoryInput,
   externalBindingFields,
   externalBindingInput,
-  issuedCertFields,
-  orderFields,
-  revocationReasonFields,
   signingCertFields,
   signingCertInput,
 } from '../../../src/resources/fields.ts';
+import { issuedCertFields, orderFields } from '../../../src/resources/record-fields.ts';
+import { revocationReasonFields } from '../../../src/resources/revocation-reason-fields.ts';
 import {
   chosenReason,
   clientReasonNumbers,
