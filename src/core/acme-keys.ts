@@ -6,10 +6,10 @@ import { toPem } from '../x509/pem.ts';
 import type { Ca } from './ca.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
-import { notFound } from './object-kinds.ts';
+import { changedMeanwhile, found } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
 import { requireChangeable } from './origin.ts';
-import { type Page, type PageRequest, pageOf } from './paging.ts';
+import { type NameOrId, type Page, type PageRequest, pageOf } from './paging.ts';
 import { accountUrl } from './urls.ts';
 
 export type AcmeKeyView = {
@@ -37,16 +37,14 @@ export async function getAcmeKey(ca: Ca, id: string): Promise<AcmeKeyView> {
 export async function listAcmeKeys(
   ca: Ca,
   filter: AcmeKeyFilter,
-  page: PageRequest<'id' | 'name'>,
+  page: PageRequest<NameOrId>,
 ): Promise<Page<AcmeKeyView>> {
   return pageOf(await listAcmeKeyRows(ca.database.db, filter, page), (row) => acmeKeyView(ca, row));
 }
 
 /** Throws `not_found`. */
 export async function requireAcmeKey(db: Db, id: string): Promise<AcmeKeyRow> {
-  const row = await findAcmeKey(db, id);
-  if (row === undefined) throw notFound('acme_key', id);
-  return row;
+  return found('acme_key', id, await findAcmeKey(db, id));
 }
 
 /** Throws `managed_by_kubernetes`, and `key_not_valid` for an account that has ended. */
@@ -60,8 +58,7 @@ export function requireValid(row: AcmeKeyRow): void {
 /** Why a guarded write found no row to change: it has ended, is not to be changed here, or is no longer as it was seen. */
 export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
   requireValid(await requireAcmeKey(tx, id));
-  const detail = 'Somebody else changed this account key at the same time; read it again and decide anew.';
-  return new CaError('conflict', detail);
+  return changedMeanwhile('acme_key');
 }
 
 export const acmeKeyView = (ca: Ca, row: AcmeKeyRow): AcmeKeyView => ({

@@ -5,10 +5,10 @@ import { insertExternalBinding } from '../store/external-bindings.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Caller } from './caller.ts';
-import { unknownDirectory } from './directory-reference.ts';
 import { auditedExternalBinding, type ExternalBindingView, externalBindingView } from './external-bindings.ts';
 import { newUuid } from './ids.ts';
 import { newMacKey } from './mac-key.ts';
+import { unknownReference } from './object-kinds.ts';
 import { canonicalOrderValidations } from './order-validations.ts';
 import { sealSecret } from './secret-box.ts';
 
@@ -34,7 +34,7 @@ export async function createExternalBinding(
   };
   const row = await ca.database.inTransaction(async (tx) => {
     const inserted = await insertExternalBinding(tx, binding);
-    if (inserted === undefined) throw unknownDirectory(input.directory_id);
+    if (inserted === undefined) throw unknownReference('directory', input.directory_id);
     const after = auditedExternalBinding(inserted);
     await recordChange(tx, caller, now, { action: 'create', kind: 'external_binding', id, after });
     return inserted;

@@ -1,7 +1,7 @@
 // Deleting a directory: its ACME endpoint is gone at once; accounts, orders and issued certs stay readable.
 import { deleteDirectory as deleteRow } from '../store/directories.ts';
-import { deleteUnusedExternalBindings } from '../store/external-bindings.ts';
-import { notifyOwner } from '../store/origin.ts';
+import { deleteUnusedExternalBindings, type ExternalBindingRow } from '../store/external-bindings.ts';
+import { notifyOwners } from '../store/origin.ts';
 import { type Change, recordChanges } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
@@ -19,18 +19,23 @@ export async function deleteDirectory(ca: Ca, actor: Actor, id: string): Promise
     const row = await deleteRow(tx, id, now);
     if (row === undefined) throw await changeRefused(tx, id);
     const tokens = await deleteUnusedExternalBindings(tx, id, now);
-    const changes: readonly Change[] = [
+    await recordChanges(tx, actor, now, [
       { action: 'delete', kind: 'directory', id, before: auditedDirectory(row) },
-      ...tokens.map((token) => ({
-        action: 'delete',
-        kind: 'external_binding' as const,
-        id: token.id,
-        before: auditedExternalBinding(token),
-      })),
-    ];
-    await recordChanges(tx, actor, now, changes);
-    for (const owner of tokens.map(ownerOf)) if (owner !== undefined) await notifyOwner(tx, 'external_binding', owner);
+      ...tokens.map(deletion),
+    ]);
+    await notifyOwners(
+      tx,
+      'external_binding',
+      tokens.map(ownerOf).filter((owner) => owner !== undefined),
+    );
     return { ...directoryFacts(row), deletedTokens: tokens.length };
   });
   ca.events.directoryDeleted(facts);
 }
+
+const deletion = (token: ExternalBindingRow): Change => ({
+  action: 'delete',
+  kind: 'external_binding',
+  id: token.id,
+  before: auditedExternalBinding(token),
+});

@@ -10,7 +10,7 @@ import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
-import { notFound } from './object-kinds.ts';
+import { found } from './object-kinds.ts';
 import { requireChangeable } from './origin.ts';
 import { signingCertFacts } from './signing-cert-facts.ts';
 
@@ -28,8 +28,7 @@ const usersInWords: readonly (readonly [keyof SigningCertUsers, string])[] = [
 export async function deleteSigningCert(ca: Ca, actor: Actor, id: string): Promise<void> {
   const now = ca.clock.now();
   const row = await ca.database.inTransaction(async (tx) => {
-    const locked = await lockSigningCert(tx, id);
-    if (locked === undefined) throw notFound('signing_cert', id);
+    const locked = found('signing_cert', id, await lockSigningCert(tx, id));
     requireChangeable('signing_cert', locked);
     refuseUsed(locked.name, await findSigningCertUsers(tx, id, now));
     await markSigningCertDeleted(tx, id, now);

@@ -1,14 +1,14 @@
 // Directories as callers see them: one, a list, and what each of them shows.
 import type { Db, Tx } from '../store/database.ts';
-import { type DirectoryRow, type DirectorySort, findDirectory, listDirectoryRows } from '../store/directories.ts';
+import { type DirectoryRow, findDirectory, listDirectoryRows } from '../store/directories.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';
 import type { Ca } from './ca.ts';
 import { chainOf } from './chains.ts';
-import { CaError } from './errors.ts';
+import type { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
-import { notFound } from './object-kinds.ts';
+import { changedMeanwhile, found } from './object-kinds.ts';
 import { requireChangeable } from './origin.ts';
-import { type Page, type PageRequest, pageOf } from './paging.ts';
+import { type NameOrId, type Page, type PageRequest, pageOf } from './paging.ts';
 import { directoryUrl } from './urls.ts';
 
 /** What a caller may write: fields of /v1 and columns of the row have the same names and values. */
@@ -58,25 +58,20 @@ export async function getDirectory(ca: Ca, id: string): Promise<SingleDirectoryV
 export async function listDirectories(
   ca: Ca,
   filter: DirectoryFilter,
-  page: PageRequest<DirectorySort>,
+  page: PageRequest<NameOrId>,
 ): Promise<Page<DirectoryView>> {
   return pageOf(await listDirectoryRows(ca.database.db, filter, page), (row) => directoryView(ca, row));
 }
 
 /** Throws `not_found`, also for a deleted one. */
 export async function requireDirectory(db: Db, id: string): Promise<DirectoryRow> {
-  const row = await findDirectory(db, id);
-  if (row === undefined) throw notFound('directory', id);
-  return row;
+  return found('directory', id, await findDirectory(db, id));
 }
 
 /** Why a guarded write found no row to change: it is gone, or not to be changed here, or no longer as it was seen. */
 export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
   requireChangeable('directory', await requireDirectory(tx, id));
-  return new CaError(
-    'conflict',
-    'Somebody else changed this directory at the same time; read it again and decide anew.',
-  );
+  return changedMeanwhile('directory');
 }
 
 export async function singleDirectoryView(ca: Ca, db: Db, row: DirectoryRow): Promise<SingleDirectoryView> {

@@ -2,21 +2,18 @@
 import type { Tx } from '../store/database.ts';
 import { type SigningCertRow, shareSigningCert } from '../store/signing-certs.ts';
 import { CaError } from './errors.ts';
-import { formatId } from './ids.ts';
 import { type IssuerPolicy, issuerProblem } from './issuance-policy.ts';
 import type { ConstrainingCert } from './name-constraints.ts';
-
-const FIELD = 'signing_cert_id';
+import { unknownReference } from './object-kinds.ts';
 
 /** Holds the CA cert against deletion. Throws `unknown_reference`, and `cannot_sign` for one that cannot sign leaves now. */
 export async function requireIssuer(tx: Tx, signingCertId: string, now: Date): Promise<void> {
   const row = await shareSigningCert(tx, signingCertId);
-  if (row === undefined)
-    throw new CaError('unknown_reference', `There is no CA cert ${formatId('scrt', signingCertId)}.`, { field: FIELD });
+  if (row === undefined) throw unknownReference('signing_cert', signingCertId);
   const problem = issuerProblem(issuerPolicy(row, []), now);
   if (problem !== undefined)
     throw new CaError('cannot_sign', `CA cert ${row.name} ${problem}; choose an online intermediate that can sign.`, {
-      field: FIELD,
+      field: 'signing_cert_id',
     });
 }
 

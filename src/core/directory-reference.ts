@@ -1,9 +1,6 @@
-// What is said to those who name a directory for something new, or another one for something that is there.
-import { CaError, type FieldProblem } from './errors.ts';
+// What is said to those who name another directory for something that is there.
+import type { FieldProblem } from './errors.ts';
 import { formatId } from './ids.ts';
-
-export const unknownDirectory = (id: string): CaError =>
-  new CaError('unknown_reference', `There is no directory ${formatId('dir', id)}.`, { field: 'directory_id' });
 
 /** A token or an account key stays where it was made. Naming the same directory again is no problem. */
 export function otherDirectory(

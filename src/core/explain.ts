@@ -24,7 +24,7 @@ import {
   summary,
   type Verdict,
 } from './issuance-policy.ts';
-import { notFound } from './object-kinds.ts';
+import { found, unknownReference } from './object-kinds.ts';
 import { compiledPolicy } from './policy-cache.ts';
 import { accountUrl } from './urls.ts';
 
@@ -99,18 +99,15 @@ function addressOf(text: string | undefined): Address | NotGiven {
 async function accountOf(db: Db, directory: DirectoryRow, id: string | undefined): Promise<AcmeKeyRow | undefined> {
   if (id === undefined) return undefined;
   const account = await findAcmeKey(db, id);
-  if (account?.directory_id === directory.id) return account;
-  const detail =
-    account === undefined
-      ? `There is no account key ${formatId('acmk', id)}.`
-      : `Account key ${formatId('acmk', id)} is one of directory ${formatId('dir', account.directory_id)}.`;
+  if (account === undefined) throw unknownReference('acme_key', id);
+  if (account.directory_id === directory.id) return account;
+  const detail = `Account key ${formatId('acmk', id)} is one of directory ${formatId('dir', account.directory_id)}.`;
   throw new CaError('unknown_reference', detail, { field: 'acme_key_id' });
 }
 
 async function issuerOf(db: Db, { signing_cert_id: id }: DirectoryRow, now: Date): Promise<IssuerPolicy> {
-  const row = await findSigningCert(db, id, now);
   // A CA cert with directories is not deleted.
-  if (row === undefined) throw notFound('signing_cert', id);
+  const row = found('signing_cert', id, await findSigningCert(db, id, now));
   return issuerPolicy(row, constrainingCerts(await findChain(db, id)));
 }
 

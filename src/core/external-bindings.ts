@@ -11,10 +11,10 @@ import { type Caller, mayDo } from './caller.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 import { macKeyText } from './mac-key.ts';
-import { notFound } from './object-kinds.ts';
+import { changedMeanwhile, found } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
 import { requireChangeable } from './origin.ts';
-import { type Page, type PageRequest, pageOf } from './paging.ts';
+import { type NameOrId, type Page, type PageRequest, pageOf } from './paging.ts';
 import { openSecret } from './secret-box.ts';
 import { directoryUrl } from './urls.ts';
 
@@ -40,7 +40,7 @@ export async function listExternalBindings(
   ca: Ca,
   caller: Caller,
   filter: ExternalBindingFilter,
-  page: PageRequest<'id' | 'name'>,
+  page: PageRequest<NameOrId>,
 ): Promise<Page<ExternalBindingView>> {
   const { items, hasMore } = pageOf(await listExternalBindingRows(ca.database.db, filter, page), (row) => row);
   return { items: await Promise.all(items.map((row) => externalBindingView(ca, caller, row))), hasMore };
@@ -48,9 +48,7 @@ export async function listExternalBindings(
 
 /** Throws `not_found`, also for a deleted one. */
 export async function requireExternalBinding(db: Db, id: string): Promise<ExternalBindingRow> {
-  const row = await findExternalBinding(db, id);
-  if (row === undefined) throw notFound('external_binding', id);
-  return row;
+  return found('external_binding', id, await findExternalBinding(db, id));
 }
 
 /** Throws `managed_by_kubernetes`, and `token_used` for what is tied to an account. */
@@ -68,8 +66,7 @@ export const tokenUsed = (acmeKeyId: string): CaError =>
 /** Why a guarded write found no row to change: it is gone, used, not to be changed here, or no longer as it was seen. */
 export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
   requireUnused(await requireExternalBinding(tx, id));
-  const detail = 'Somebody else changed this EAB token at the same time; read it again and decide anew.';
-  return new CaError('conflict', detail);
+  return changedMeanwhile('external_binding');
 }
 
 export async function externalBindingView(

@@ -16,7 +16,7 @@ export type CertFile = {
 
 /** `chain` is what a TLS server sends: the certificate and the intermediates above it, never the root. Throws `not_found`. */
 export async function getIssuedCertFile(ca: Ca, id: string, format: CertFileFormat): Promise<CertFile> {
-  const { der, serial, signing_cert_id } = await requireIssuedCert(ca, id);
+  const { der, serial, signing_cert_id } = await requireIssuedCert(ca.database.db, id);
   const { intermediates } = await chainOf(ca.database.db, signing_cert_id);
   return { contents: writers[format]([der, ...intermediates]), serial: serial.toString('hex') };
 }

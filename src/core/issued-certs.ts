@@ -1,6 +1,7 @@
 // Issued certs as callers see them: one, a list, and what an administrator may do to one.
 import { type RevocationReason, reasonNumbered } from '../resources/revocation-reasons.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
+import type { Db } from '../store/database.ts';
 import {
   findIssuedCert,
   type IssuedCertFilter,
@@ -10,11 +11,11 @@ import {
 } from '../store/issued-certs.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';
 import type { Ca } from './ca.ts';
-import type { Caller } from './caller.ts';
+import type { Actor } from './caller.ts';
 import { chainOf } from './chains.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
-import { notFound } from './object-kinds.ts';
+import { found } from './object-kinds.ts';
 import { type Page, type PageRequest, pageOf } from './paging.ts';
 import { publishRevocations, revokeIssuedCerts } from './revoke.ts';
 
@@ -41,7 +42,7 @@ export async function getIssuedCert(
   ca: Ca,
   id: string,
 ): Promise<SingleIssuedCertView & { readonly certChain: readonly string[] }> {
-  const row = await requireIssuedCert(ca, id);
+  const row = await requireIssuedCert(ca.database.db, id);
   const { intermediates } = await chainOf(ca.database.db, row.signing_cert_id);
   return { ...singleView(row, ca.clock.now()), certChain: intermediates.map(certificatePem) };
 }
@@ -62,23 +63,21 @@ export async function listIssuedCerts(
  */
 export async function revokeIssuedCert(
   ca: Ca,
-  caller: Caller,
+  actor: Actor,
   id: string,
   reason: RevocationReason,
 ): Promise<SingleIssuedCertView> {
   const now = ca.clock.now();
-  const revoked = await ca.database.inTransaction((tx) => revokeIssuedCerts(tx, caller, { id }, reason, now));
+  const revoked = await ca.database.inTransaction((tx) => revokeIssuedCerts(tx, actor, { id }, reason, now));
   await publishRevocations(ca, revoked);
-  const row = await requireIssuedCert(ca, id);
+  const row = await requireIssuedCert(ca.database.db, id);
   if (revoked.ids.length === 0) throw notRevocable(row);
   return singleView(row, now);
 }
 
 /** By its uuid, with certificate and serial number. Throws `not_found`. */
-export async function requireIssuedCert(ca: Ca, id: string): Promise<StoredCertRow> {
-  const row = await findIssuedCert(ca.database.db, id);
-  if (row === undefined) throw notFound('issued_cert', id);
-  return row;
+export async function requireIssuedCert(db: Db, id: string): Promise<StoredCertRow> {
+  return found('issued_cert', id, await findIssuedCert(db, id));
 }
 
 export const issuedCertView = (row: IssuedCertRow, now: Date): IssuedCertView => ({

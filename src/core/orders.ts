@@ -13,11 +13,11 @@ import {
 import type { StoredProblem } from '../store/tables.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
-import type { Caller } from './caller.ts';
+import type { Actor } from './caller.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 import { type IssuedCertView, issuedCertView } from './issued-certs.ts';
-import { notFound } from './object-kinds.ts';
+import { found } from './object-kinds.ts';
 import { type Page, type PageRequest, pageOf } from './paging.ts';
 
 export type { OrderFilter };
@@ -48,7 +48,7 @@ const cancelled: StoredProblem = { type: 'unauthorized', detail: 'The order was 
 /** An order by its uuid, with the certificate that came of it. Throws `not_found`. */
 export async function getOrder(ca: Ca, id: string): Promise<SingleOrderView> {
   const now = ca.clock.now();
-  const row = found(await findOrder(ca.database.db, id), id);
+  const row = found('order', id, await findOrder(ca.database.db, id));
   const cert =
     row.state === 'valid' && row.issued_cert_id !== null
       ? await findIssuedCert(ca.database.db, row.issued_cert_id)
@@ -63,14 +63,14 @@ export async function listOrders(ca: Ca, filter: OrderFilter, page: PageRequest)
 }
 
 /** Ends a pending or ready order. Locks the order, so a client who goes on with it wins or loses. Throws `not_found` and `order_not_open`. */
-export async function cancelOrder(ca: Ca, caller: Caller, id: string): Promise<SingleOrderView> {
+export async function cancelOrder(ca: Ca, actor: Actor, id: string): Promise<SingleOrderView> {
   const now = ca.clock.now();
   return ca.database.inTransaction(async (tx) => {
-    const before = found(await lockOrder(tx, id), id);
+    const before = found('order', id, await lockOrder(tx, id));
     const row = stateOf(before, now) === 'invalid' ? undefined : await cancelOpenOrder(tx, id, cancelled);
     if (row === undefined) throw notOpen(before, now);
     const { state } = row;
-    await recordChange(tx, caller, now, {
+    await recordChange(tx, actor, now, {
       action: 'cancel',
       kind: 'order',
       id,
@@ -79,11 +79,6 @@ export async function cancelOrder(ca: Ca, caller: Caller, id: string): Promise<S
     });
     return singleView(row, now);
   });
-}
-
-function found(row: SingleOrderRow | undefined, id: string): SingleOrderRow {
-  if (row === undefined) throw notFound('order', id);
-  return row;
 }
 
 function notOpen(row: SingleOrderRow, now: Date): CaError {

@@ -1,8 +1,8 @@
 // Lists: one page of views, and whether there are more.
-import type { PageOfRows, PageRequest } from '../store/keyset.ts';
+import type { NameOrId, PageOfRows, PageRequest } from '../store/keyset.ts';
 import { CaError } from './errors.ts';
 
-export type { PageRequest };
+export type { NameOrId, PageRequest };
 
 export type Page<View> = { readonly items: readonly View[]; readonly hasMore: boolean };
 

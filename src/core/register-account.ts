@@ -2,16 +2,15 @@
 import { type AcmeKeyRow, insertAcmeKey } from '../store/acme-keys.ts';
 import type { Tx } from '../store/database.ts';
 import { findExternalBinding } from '../store/external-bindings.ts';
-import { notifyOwner } from '../store/origin.ts';
+import { notifyOwners } from '../store/origin.ts';
 import { type AccountKey, claimingKey } from './account-key.ts';
 import { auditedAcmeKey } from './acme-keys.ts';
 import { type Change, recordChanges } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
-import { unknownDirectory } from './directory-reference.ts';
 import { tokenUsed } from './external-bindings.ts';
 import { formatId } from './ids.ts';
-import { notFound } from './object-kinds.ts';
+import { notFound, unknownReference } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
 
 /** An EAB token, whose MAC has been verified, or values that somebody who may write gives. */
@@ -57,7 +56,7 @@ export async function registerAccount(ca: Ca, actor: Actor, registration: Regist
       const inserted = await insertAcmeKey(tx, columns, sponsorColumns(sponsor));
       if (inserted === undefined) throw await registrationRefused(tx, registration);
       await recordChanges(tx, actor, now, changesOf(inserted));
-      if (inserted.token_owner !== null) await notifyOwner(tx, 'external_binding', inserted.token_owner);
+      if (inserted.token_owner !== null) await notifyOwners(tx, 'external_binding', [inserted.token_owner]);
       return inserted;
     }),
   );
@@ -72,10 +71,10 @@ const sponsorColumns = (sponsor: Sponsor) =>
     : { name: sponsor.name, order_validations: sponsor.orderValidations };
 
 async function registrationRefused(tx: Tx, { directoryId, sponsor }: Registration): Promise<Error> {
-  if (!('jws' in sponsor)) return unknownDirectory(directoryId);
+  if (!('jws' in sponsor)) return unknownReference('directory', directoryId);
   const token = await findExternalBinding(tx, sponsor.externalBindingId);
   if (token?.directory_id !== directoryId) return notFound('external_binding', sponsor.externalBindingId);
-  return token.acme_key_id === null ? unknownDirectory(directoryId) : tokenUsed(token.acme_key_id);
+  return token.acme_key_id === null ? unknownReference('directory', directoryId) : tokenUsed(token.acme_key_id);
 }
 
 function changesOf(row: AcmeKeyRow): readonly Change[] {

@@ -1,6 +1,5 @@
 // An intermediate whose parent is elsewhere: its key is made here, and a CSR goes out for its certificate.
 import type { SigningCertInput } from '../resources/signing-cert-variants.ts';
-import { findSigningCert } from '../store/signing-certs.ts';
 import { csrPem } from '../x509/csr.ts';
 import { generatePrivateKey, pkcs8Of } from '../x509/private-key.ts';
 import type { Ca } from './ca.ts';
@@ -8,8 +7,8 @@ import { CaError } from './errors.ts';
 import type { FieldProblems } from './field-problems.ts';
 import { newUuid } from './ids.ts';
 import { makeSigningCert, type Plan } from './make-signing-cert.ts';
-import { notFound } from './object-kinds.ts';
 import { namedSubject } from './signing-cert-subject.ts';
+import { requireSigningCert } from './signing-certs.ts';
 
 export async function readRequested(input: SigningCertInput, problems: FieldProblems): Promise<Plan | undefined> {
   const named = await namedSubject(input, problems);
@@ -34,8 +33,7 @@ export async function readRequested(input: SigningCertInput, problems: FieldProb
 
 /** PEM of the CSR, also after it was answered. Throws `not_found` for a CA cert that has none. */
 export async function getSigningCertCsr(ca: Ca, id: string): Promise<string> {
-  const row = await findSigningCert(ca.database.db, id, ca.clock.now());
-  if (row === undefined) throw notFound('signing_cert', id);
+  const row = await requireSigningCert(ca, id);
   if (row.csr !== null) return csrPem(row.csr);
   throw new CaError('not_found', `CA cert ${row.name} has no CSR: its certificate was not asked for elsewhere.`);
 }

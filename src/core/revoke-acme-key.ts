@@ -9,7 +9,7 @@ import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
 import { formatId } from './ids.ts';
-import { notFound } from './object-kinds.ts';
+import { found } from './object-kinds.ts';
 import { publishRevocations, revokeIssuedCerts } from './revoke.ts';
 
 export type AcmeKeyRevocation = {
@@ -30,8 +30,7 @@ export async function revokeAcmeKey(
 ): Promise<AcmeKeyView> {
   const now = ca.clock.now();
   const { row, endedOrders, revoked } = await ca.database.inTransaction(async (tx) => {
-    const seen = await lockAcmeKey(tx, id);
-    if (seen === undefined) throw notFound('acme_key', id);
+    const seen = found('acme_key', id, await lockAcmeKey(tx, id));
     requireValid(seen);
     const row = await end(tx, seen);
     const endedOrders = await endOpenWork(tx, id, now);

@@ -35,27 +35,12 @@ export async function revokeIssuedCerts(
   const signingCertIds = new Set<string>();
   for (;;) {
     const certs = await revokeLiveCerts(tx, selection, { reason: numberOf(reason), now, limit: BATCH });
-    if (certs.length === 0) return { reason, ids, signingCertIds: [...signingCertIds] };
-    await insertRevocations(
-      tx,
-      certs.map((cert) => revocationOf(cert, reason, now)),
-    );
-    if (reason === 'key_compromise')
-      await blockKeys(
-        tx,
-        certs.map(({ key_thumbprint }) => key_thumbprint),
-        now,
-      );
-    await recordChanges(
-      tx,
-      actor,
-      now,
-      certs.map(({ id }) => changeOf(id, reason)),
-    );
+    if (certs.length > 0) await followUp(tx, actor, certs, reason, now);
     for (const { id, signing_cert_id } of certs) {
       ids.push(id);
       signingCertIds.add(signing_cert_id);
     }
+    if (certs.length < BATCH) return { reason, ids, signingCertIds: [...signingCertIds] };
   }
 }
 
@@ -69,6 +54,21 @@ export async function publishRevocations(ca: Ca, { reason, ids, signingCertIds }
   } catch (error) {
     ca.events.crlMarkFailed({ signingCertIds, error });
   }
+}
+
+async function followUp(
+  tx: Tx,
+  actor: Actor,
+  certs: readonly RevokedCert[],
+  reason: RevocationReason,
+  now: Date,
+): Promise<void> {
+  const revocations = certs.map((cert) => revocationOf(cert, reason, now));
+  await insertRevocations(tx, revocations);
+  const thumbprints = certs.map(({ key_thumbprint }) => key_thumbprint);
+  if (reason === 'key_compromise') await blockKeys(tx, thumbprints, now);
+  const changes = certs.map(({ id }) => changeOf(id, reason));
+  await recordChanges(tx, actor, now, changes);
 }
 
 const numberOf = (reason: RevocationReason) => revocationReasons[reason].number;

@@ -15,7 +15,7 @@ import type { ParentCa } from './ca-certificate.ts';
 import { roomBelow } from './chains.ts';
 import { CaError } from './errors.ts';
 import { FieldProblems } from './field-problems.ts';
-import { formatId } from './ids.ts';
+import { unknownReference } from './object-kinds.ts';
 
 export type Parent = {
   readonly row: SigningCertRow & { readonly der: Buffer };
@@ -28,8 +28,7 @@ const FIELD = 'signing_cert_id';
 /** Holds the parent against deletion. Throws `unknown_reference`, and `cannot_sign` for one without a certificate. */
 export async function shareParent(tx: Tx, id: string): Promise<Parent> {
   const row = await shareSigningCert(tx, id);
-  if (row === undefined)
-    throw new CaError('unknown_reference', `There is no CA cert ${formatId('scrt', id)}.`, { field: FIELD });
+  if (row === undefined) throw unknownReference('signing_cert', id);
   const { der } = row;
   if (der === null) throw cannotSign(row, 'still waits for its own certificate; send it by PUT public_cert');
   return { row: { ...row, der }, chain: await findChain(tx, id) };

@@ -10,7 +10,7 @@ import {
 import type { NameConstraints, Subject } from '../store/tables.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';
 import type { Ca } from './ca.ts';
-import { notFound } from './object-kinds.ts';
+import { found } from './object-kinds.ts';
 import { type Page, type PageRequest, pageOf } from './paging.ts';
 
 export type SigningCertView = {
@@ -35,8 +35,7 @@ export type SingleSigningCertView = SigningCertView & { readonly inUse: boolean 
 
 /** A CA cert by its uuid. Throws `not_found`, also for one that is still being made. */
 export async function getSigningCert(ca: Ca, id: string): Promise<SingleSigningCertView> {
-  const row = await findSigningCert(ca.database.db, id, ca.clock.now());
-  if (row === undefined) throw notFound('signing_cert', id);
+  const row = await requireSigningCert(ca, id);
   return { ...signingCertView(row), inUse: isInUse(row) };
 }
 
@@ -47,6 +46,11 @@ export async function listSigningCerts(
   page: PageRequest,
 ): Promise<Page<SigningCertView>> {
   return pageOf(await listRows(ca.database.db, filter, page), signingCertView);
+}
+
+/** With what depends on it. Throws `not_found`, also for one that is still being made. */
+export async function requireSigningCert(ca: Ca, id: string): Promise<SigningCertRow & SigningCertUsers> {
+  return found('signing_cert', id, await findSigningCert(ca.database.db, id, ca.clock.now()));
 }
 
 const isInUse = (users: SigningCertUsers): boolean =>

@@ -17,6 +17,7 @@ import {
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import { differing } from './differing.ts';
 import { otherDirectory } from './directory-reference.ts';
 import { CaError } from './errors.ts';
 import { detailOf } from './field-problems.ts';
@@ -86,16 +87,9 @@ function newKeyOf(seen: AcmeKeyRow, { public_key: pem }: Input): AccountKey | un
 
 const keyColumns = ({ spki, jwk, thumbprint }: AccountKey) => ({ spki, thumbprint, jwk: JSON.stringify(jwk) });
 
-/** Only what differs: sending an account key back as it was read changes nothing. */
-function changesOf(seen: AcmeKeyRow, { name: given, contacts, order_validations }: Input): AcmeKeyChanges {
-  const name = given === null ? '' : given;
-  const validations = order_validations && canonicalOrderValidations(order_validations);
-  return {
-    ...(name !== undefined && name !== seen.name && { name }),
-    ...(contacts !== undefined && !isSameList(contacts, seen.contacts) && { contacts }),
-    ...(validations !== undefined && validations !== seen.order_validations && { order_validations: validations }),
-  };
-}
-
-const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
-  JSON.stringify(one) === JSON.stringify(other);
+const changesOf = (seen: AcmeKeyRow, { name, contacts, order_validations: validations }: Input): AcmeKeyChanges =>
+  differing(seen, {
+    name: name === null ? '' : name,
+    contacts,
+    order_validations: validations && canonicalOrderValidations(validations),
+  });

@@ -4,6 +4,7 @@ import { type DirectoryChanges, type DirectoryRow, updateDirectory as updateRow 
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import { differing } from './differing.ts';
 import {
   auditedDirectory,
   changeRefused,
@@ -36,7 +37,7 @@ export async function updateDirectory(
   const result = canonicalDirectory(input, { certMinDays: seen.cert_min_days, certMaxDays: seen.cert_max_days });
   if (!result.ok) throw invalid(result.problems);
   const { reuse_slug: reuse = false, ...fields } = result.value;
-  const changes = changesOf(seen, fields);
+  const changes = differing(seen, fields);
   const names = Object.keys(changes);
   if (names.length === 0) return singleDirectoryView(ca, db, seen);
   const row = await write(ca, actor, seen, changes, reuse);
@@ -60,12 +61,4 @@ function write(ca: Ca, actor: Actor, seen: DirectoryRow, changes: DirectoryChang
       return row;
     }),
   );
-}
-
-/** Only what differs: sending a directory back as it was read changes nothing. */
-function changesOf(seen: DirectoryRow, fields: DirectoryChanges): DirectoryChanges {
-  const current: Readonly<Record<string, unknown>> = seen;
-  const differs = ([name, value]: [string, unknown]) =>
-    value !== undefined && JSON.stringify(value) !== JSON.stringify(current[name]);
-  return Object.fromEntries(Object.entries(fields).filter(differs));
 }

@@ -9,6 +9,7 @@ import {
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Caller } from './caller.ts';
+import { differing } from './differing.ts';
 import { otherDirectory } from './directory-reference.ts';
 import { CaError, type FieldProblem } from './errors.ts';
 import {
@@ -38,7 +39,11 @@ export async function updateExternalBinding(
   requireUnused(seen);
   const moved = [...otherDirectory(seen, input.directory_id), ...otherKeyId(seen, input.key_id)];
   if (moved.length > 0) throw new CaError('immutable', detailOf(moved), { problems: moved });
-  const changes = changesOf(seen, input);
+  const { name, order_validations: validations } = input;
+  const changes = differing(seen, {
+    name: name === null ? '' : name,
+    order_validations: validations && canonicalOrderValidations(validations),
+  });
   const row = Object.keys(changes).length === 0 ? seen : await write(ca, caller, seen, changes);
   return externalBindingView(ca, caller, row);
 }
@@ -58,14 +63,4 @@ function write(ca: Ca, caller: Caller, seen: ExternalBindingRow, changes: Extern
     await recordChange(tx, caller, ca.clock.now(), { action: 'update', kind: 'external_binding', id, ...fields });
     return row;
   });
-}
-
-/** Only what differs: sending a token back as it was read changes nothing. */
-function changesOf(seen: ExternalBindingRow, input: Input): ExternalBindingChanges {
-  const name = input.name === null ? '' : input.name;
-  const validations = input.order_validations && canonicalOrderValidations(input.order_validations);
-  return {
-    ...(name !== undefined && name !== seen.name && { name }),
-    ...(validations !== undefined && validations !== seen.order_validations && { order_validations: validations }),
-  };
 }

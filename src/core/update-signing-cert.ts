@@ -1,17 +1,17 @@
 // Changing a CA cert: its name, and once the certificate that its CSR asked for. Everything else is as it was made.
-import { findSigningCert, renameSigningCert, type SigningCertRow } from '../store/signing-certs.ts';
+import { renameSigningCert, type SigningCertRow } from '../store/signing-certs.ts';
 import { parseCertificate } from '../x509/certificate.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
 import { CaError } from './errors.ts';
 import { installCertificate } from './install-certificate.ts';
-import { notFound } from './object-kinds.ts';
+import { changedMeanwhile } from './object-kinds.ts';
 import { requireChangeable } from './origin.ts';
 import { signingCertFacts } from './signing-cert-facts.ts';
 import { changedImmutables, type SigningCertUpdate } from './signing-cert-immutables.ts';
 import { nameOfSubject } from './signing-cert-subject.ts';
-import { getSigningCert, type SingleSigningCertView } from './signing-certs.ts';
+import { getSigningCert, requireSigningCert, type SingleSigningCertView } from './signing-certs.ts';
 
 /**
  * Renames a CA cert, or completes one that waits for the certificate of its CSR. What is sent as it stands there changes
@@ -24,8 +24,7 @@ export async function updateSigningCert(
   id: string,
   sent: SigningCertUpdate,
 ): Promise<SingleSigningCertView> {
-  const row = await findSigningCert(ca.database.db, id, ca.clock.now());
-  if (row === undefined) throw notFound('signing_cert', id);
+  const row = await requireSigningCert(ca, id);
   const immutables = changedImmutables(row, sent);
   const name = sent.name === undefined ? row.name : (sent.name ?? defaultName(row));
   const pem = row.der === null ? (sent.public_cert ?? undefined) : undefined;
@@ -36,14 +35,13 @@ export async function updateSigningCert(
       problems: immutables,
     });
   }
-  const isChanged = pem !== undefined ? await installCertificate(ca, actor, row, { pem, name }) : true;
-  const isRenamed = pem === undefined && name !== row.name ? await rename(ca, actor, row, name) : true;
+  const isAsWanted =
+    pem === undefined
+      ? name === row.name || (await rename(ca, actor, row, name))
+      : await installCertificate(ca, actor, row, { pem, name });
   const view = await getSigningCert(ca, id);
-  if (isChanged && isRenamed) return view;
-  throw new CaError(
-    'conflict',
-    'This CA cert was changed by somebody else at the same time. Look at it and try again.',
-  );
+  if (!isAsWanted) throw changedMeanwhile('signing_cert');
+  return view;
 }
 
 /** False when somebody else was faster. */

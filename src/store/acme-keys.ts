@@ -2,9 +2,9 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
 import type { Db, Tx } from './database.ts';
-import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
+import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveAcmeKey } from './move.ts';
-import { isChangeable, type Owner } from './origin.ts';
+import { isChangeable, type Owner, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['acme_keys']>;
@@ -26,13 +26,8 @@ export type Sponsor =
 export type AcmeKeyFilter = { readonly directoryId: string; readonly state?: AcmeKeyState | undefined };
 
 const COLUMNS = [
-  'id',
+  ...ownedColumns,
   'state',
-  'origin',
-  'origin_namespace',
-  'origin_name',
-  'orphaned_at',
-  'version',
   'directory_id',
   'external_binding_id',
   'name',
@@ -82,12 +77,11 @@ export const findAcmeKey = (db: Db, id: string): Promise<AcmeKeyRow | undefined>
 export function listAcmeKeyRows(
   db: Db,
   { directoryId, state }: AcmeKeyFilter,
-  page: PageRequest<'id' | 'name'>,
+  page: PageRequest<NameOrId>,
 ): Promise<PageOfRows<AcmeKeyRow> | undefined> {
   const query = db.selectFrom('acme_keys').select(COLUMNS).select(slugOfDirectory);
   const within = { directory_id: directoryId, ...(state !== undefined && { state }) };
-  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
-  return readPage(db, query, { table: 'acme_keys', within, columns }, page);
+  return readPage(db, query, { table: 'acme_keys', within, columns: columnsBy(page.sort) }, page);
 }
 
 /** Undefined when the account is no longer as it was seen, is no longer valid, or is not to be changed here. */

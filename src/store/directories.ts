@@ -1,21 +1,15 @@
 // Statements on directories.
-import { type Insertable, type Kysely, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
-import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
-import { isChangeable } from './origin.ts';
+import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
+import { isChangeable, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 export type DirectoryRow = Omit<Selectable<Tables['directories']>, 'origin_uid' | 'origin_generation'>;
 export type DirectoryChanges = Omit<Updateable<Tables['directories']>, 'version' | 'deleted_at'>;
-export type DirectorySort = 'id' | 'name';
 
 const COLUMNS = [
-  'id',
-  'origin',
-  'origin_namespace',
-  'origin_name',
-  'orphaned_at',
-  'version',
+  ...ownedColumns,
   'created_at',
   'deleted_at',
   'name',
@@ -45,14 +39,13 @@ export const findDirectory = (db: Db, id: string): Promise<DirectoryRow | undefi
   db.selectFrom('directories').select(COLUMNS).where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
 
 export function listDirectoryRows(
-  db: Kysely<Tables>,
+  db: Db,
   { signingCertId }: { readonly signingCertId?: string | undefined },
-  page: PageRequest<DirectorySort>,
+  page: PageRequest<NameOrId>,
 ): Promise<PageOfRows<DirectoryRow> | undefined> {
   const query = db.selectFrom('directories').select(COLUMNS).where('deleted_at', 'is', null);
   const within = signingCertId === undefined ? {} : { signing_cert_id: signingCertId };
-  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
-  return readPage(db, query, { table: 'directories', within, columns }, page);
+  return readPage(db, query, { table: 'directories', within, columns: columnsBy(page.sort) }, page);
 }
 
 /** Undefined when the row is no longer as it was seen, or is not to be changed here. */

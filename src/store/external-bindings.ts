@@ -1,8 +1,8 @@
 // Statements on external_bindings: EAB tokens.
 import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
-import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
-import { isChangeable } from './origin.ts';
+import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
+import { isChangeable, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['external_bindings']>;
@@ -21,12 +21,7 @@ export type ExternalBindingFilter = {
 };
 
 const COLUMNS = [
-  'id',
-  'origin',
-  'origin_namespace',
-  'origin_name',
-  'orphaned_at',
-  'version',
+  ...ownedColumns,
   'directory_id',
   'name',
   'key_id',
@@ -70,9 +65,9 @@ export const findExternalBinding = (db: Db, id: string): Promise<ExternalBinding
 export function listExternalBindingRows(
   db: Db,
   { directoryId, acmeKeyId }: ExternalBindingFilter,
-  page: PageRequest<'id' | 'name'>,
+  page: PageRequest<NameOrId>,
 ): Promise<PageOfRows<ExternalBindingRow> | undefined> {
-  const columns = page.sort === 'name' ? (['name', 'id'] as const) : (['id'] as const);
+  const columns = columnsBy(page.sort);
   const all = db
     .selectFrom('external_bindings')
     .select(COLUMNS)

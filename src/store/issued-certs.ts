@@ -1,7 +1,8 @@
 // Statements on issued_certs. Lists walk the index that is made for them; see the migration for which there are.
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type AccountFilter, indexedIds, keyInDirectory } from './account-filter.ts';
 import type { Db } from './database.ts';
-import { mergedPages, type PageOfRows, type PageRequest, pageQuery, rowsOfPage, type TimeRange } from './keyset.ts';
+import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage, type TimeRange } from './keyset.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['issued_certs']>;
@@ -10,9 +11,7 @@ export type IssuedCertRow = Pick<Row, (typeof LISTED)[number]>;
 export type StoredCertRow = Pick<Row, (typeof STORED)[number]>;
 
 /** One of the three ids has to be there. */
-export type IssuedCertFilter = {
-  readonly acmeKeyId?: string | undefined;
-  readonly directoryId?: string | undefined;
+export type IssuedCertFilter = AccountFilter & {
   readonly signingCertId?: string | undefined;
   readonly state?: 'valid' | 'expired' | 'revoked' | undefined;
   /** A name or address, as certificates have it. */
@@ -22,8 +21,6 @@ export type IssuedCertFilter = {
   readonly expiresBefore?: Date | undefined;
   readonly expiresAfter?: Date | undefined;
 };
-
-type Paging = Omit<PageRequest, 'sort'>;
 
 const LISTED = [
   'id',
@@ -68,17 +65,15 @@ function listQuery(list: List) {
 
 /** Through the index that begins with the ids of the filter. By expiry, revoked certificates have one of their own. */
 function walkIds({ db, filter, page, range }: List) {
+  const { signingCertId } = filter;
+  const within = { ...indexedIds(filter), ...(signingCertId !== undefined && { signing_cert_id: signingCertId }) };
   const parts = range !== undefined && filter.state === undefined ? [unrevoked, revoked] : [revocation(filter)];
   const pages = parts.map((part) => {
     const query = db
       .selectFrom('issued_certs')
       .select(LISTED)
       .where(allOf([part, keyInDirectory(filter)]));
-    return pageQuery(
-      query,
-      { table: 'issued_certs', within: indexedIds(filter), columns: columnsOf(range), range },
-      page,
-    );
+    return pageQuery(query, { table: 'issued_certs', within, columns: columnsOf(range), range }, page);
   });
   const [only, ...others] = pages;
   return only !== undefined && others.length === 0 ? only : mergedPages(db, pages, columnsOf(range), page);
@@ -145,20 +140,6 @@ function revocation({ state }: IssuedCertFilter): Condition | undefined {
 
 const columnsOf = (range: TimeRange | undefined): readonly ('not_after' | 'id')[] =>
   range === undefined ? ['id'] : ['not_after', 'id'];
-
-/** An account orders in its own directory alone, so the id of the directory says nothing beside that of the account. */
-function indexedIds({ acmeKeyId, directoryId, signingCertId }: IssuedCertFilter): Readonly<Record<string, string>> {
-  return {
-    ...(acmeKeyId !== undefined && { acme_key_id: acmeKeyId }),
-    ...(acmeKeyId === undefined && directoryId !== undefined && { directory_id: directoryId }),
-    ...(signingCertId !== undefined && { signing_cert_id: signingCertId }),
-  };
-}
-
-const keyInDirectory = ({ acmeKeyId, directoryId }: IssuedCertFilter): Condition | undefined =>
-  acmeKeyId === undefined || directoryId === undefined
-    ? undefined
-    : sql`exists (select from acme_keys where id = ${acmeKeyId} and directory_id = ${directoryId})`;
 
 function sameIds({ acmeKeyId, directoryId, signingCertId }: IssuedCertFilter): Condition {
   const ids = { acme_key_id: acmeKeyId, directory_id: directoryId, signing_cert_id: signingCertId };

@@ -28,11 +28,17 @@ export type Keyset<T extends keyof Tables> = {
 
 export type TimeRange = { readonly above?: Date | undefined; readonly below?: Date | undefined };
 
-type Paging = Omit<PageRequest, 'sort'>;
+/** The request for a page of a list that has one order. */
+export type Paging = Omit<PageRequest, 'sort'>;
 
 // Beyond every id there can be at one time.
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+export type NameOrId = 'name' | 'id';
+
+/** The columns that a list of things with names is ordered by. */
+export const columnsBy = (sort: NameOrId): readonly NameOrId[] => (sort === 'name' ? ['name', 'id'] : ['id']);
 
 /** Undefined when the row to begin after does not exist; see rowsOfPage. */
 export const readPage = <T extends keyof Tables, Row>(

@@ -1,8 +1,9 @@
 // Statements on orders for callers of /v1.
 import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { OrderState } from '../lifecycles/order.ts';
+import { type AccountFilter, indexedIds, keyInDirectory } from './account-filter.ts';
 import type { Db, Tx } from './database.ts';
-import { mergedPages, type PageOfRows, type PageRequest, pageQuery, rowsOfPage } from './keyset.ts';
+import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage } from './keyset.ts';
 import { moveOrder } from './move.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 
@@ -11,13 +12,8 @@ export type OrderRow = Pick<Row, (typeof LISTED)[number]>;
 export type SingleOrderRow = Pick<Row, (typeof SINGLE)[number]>;
 
 /** One of the two ids has to be there. */
-export type OrderFilter = {
-  readonly acmeKeyId?: string | undefined;
-  readonly directoryId?: string | undefined;
-  readonly state?: OrderState | undefined;
-};
+export type OrderFilter = AccountFilter & { readonly state?: OrderState | undefined };
 
-type Paging = Omit<PageRequest, 'sort'>;
 type List = { readonly db: Db; readonly filter: OrderFilter; readonly page: Paging; readonly now: Date };
 
 const LISTED = [
@@ -80,7 +76,7 @@ function walkIds({ db, filter, page }: List, condition = sql<SqlBool>`true`) {
   const { state } = filter;
   const query = db.selectFrom('orders').select(LISTED).where(condition).where(keyInDirectory(filter));
   // Not a constant to the planner, which would else take the index of all open orders and sort.
-  const within = { ...indexedId(filter), ...(state !== undefined && { state: sql<string>`(select ${state}::text)` }) };
+  const within = { ...indexedIds(filter), ...(state !== undefined && { state: sql<string>`(select ${state}::text)` }) };
   return pageQuery(query, { table: 'orders', within, columns: ['id'] }, page);
 }
 
@@ -100,15 +96,5 @@ function overdue({ db, filter, page, now }: List) {
     )
     .select(LISTED)
     .where(keyInDirectory(filter));
-  return pageQuery(query, { table: 'orders', within: indexedId(filter), columns: ['id'] }, page);
+  return pageQuery(query, { table: 'orders', within: indexedIds(filter), columns: ['id'] }, page);
 }
-
-/** An account orders in its own directory alone, so the id of the directory says nothing beside that of the account. */
-function indexedId({ acmeKeyId, directoryId = '' }: OrderFilter): Readonly<Record<string, string>> {
-  return acmeKeyId === undefined ? { directory_id: directoryId } : { acme_key_id: acmeKeyId };
-}
-
-const keyInDirectory = ({ acmeKeyId, directoryId }: OrderFilter) =>
-  acmeKeyId === undefined || directoryId === undefined
-    ? sql<SqlBool>`true`
-    : sql<SqlBool>`exists (select from acme_keys where id = ${acmeKeyId} and directory_id = ${directoryId})`;

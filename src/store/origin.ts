@@ -2,13 +2,22 @@
 import { type SqlBool, sql } from 'kysely';
 import type { Tx } from './database.ts';
 
+/** What every row that a custom resource may own has, for who is about to change it. */
+export const ownedColumns = ['id', 'origin', 'origin_namespace', 'origin_name', 'orphaned_at', 'version'] as const;
+
 /** Rows of a custom resource change with it alone; one that it left behind (Retain) belongs to nobody. */
 export const isChangeable = sql<SqlBool>`(origin <> 'kubernetes' or orphaned_at is not null)`;
 
 /** The custom resource that a row belongs to. */
 export type Owner = { readonly namespace: string; readonly name: string };
 
-/** Makes the operator visit a custom resource whose row another door has changed, once the transaction commits. */
-export async function notifyOwner(tx: Tx, kind: 'external_binding' | 'acme_key', owner: Owner): Promise<void> {
-  await sql`select pg_notify('acmery_owned', ${JSON.stringify({ kind, ...owner })})`.execute(tx);
+/** Makes the operator visit custom resources whose rows another door has changed, once the transaction commits. */
+export async function notifyOwners(
+  tx: Tx,
+  kind: 'external_binding' | 'acme_key',
+  owners: readonly Owner[],
+): Promise<void> {
+  if (owners.length === 0) return;
+  const payloads = owners.map((owner) => JSON.stringify({ kind, ...owner }));
+  await sql`select pg_notify('acmery_owned', payload) from unnest(${payloads}::text[]) as payload`.execute(tx);
 }

@@ -3,6 +3,7 @@ import { type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveSigningCert } from './move.ts';
+import { ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['signing_certs']>;
@@ -38,13 +39,8 @@ const REMOVED_KEYS = 'signing_cert_keys';
 const LONGEST_CHAIN = 20;
 
 const COLUMNS = [
-  'id',
+  ...ownedColumns,
   'state',
-  'origin',
-  'origin_namespace',
-  'origin_name',
-  'orphaned_at',
-  'version',
   'name',
   'cert_type',
   'key_availability',
@@ -82,12 +78,9 @@ export function listSigningCerts(
   { certType, parentId }: SigningCertFilter,
   page: PageRequest,
 ): Promise<PageOfRows<SigningCertRow> | undefined> {
-  const query = db
-    .selectFrom('signing_certs')
-    .select(COLUMNS)
-    .where(visible)
-    .$if(certType !== undefined, (all) => all.where('cert_type', '=', certType ?? 'root'))
-    .$if(parentId !== undefined, (all) => all.where('parent_id', '=', parentId ?? ''));
+  let query = db.selectFrom('signing_certs').select(COLUMNS).where(visible);
+  if (certType !== undefined) query = query.where('cert_type', '=', certType);
+  if (parentId !== undefined) query = query.where('parent_id', '=', parentId);
   return readPage(db, query, { table: 'signing_certs', columns: ['id'] }, page);
 }
 
