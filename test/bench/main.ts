@@ -1,11 +1,13 @@
 // `npm run bench`: measures on this machine and prints what was measured, with the goal or the peer beside it.
 // `npm run bench -- start` runs one of them. Nothing here is a test: no figure makes it fail.
 import { cpus, totalmem } from 'node:os';
+import { benchApi } from './api.ts';
 import type { Figure } from './figure.ts';
 import { benchStart } from './start.ts';
 
 const benches: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
   start: benchStart,
+  api: benchApi,
 };
 
 const wanted = process.argv.slice(2);

@@ -26,6 +26,7 @@ export type ServingAcmery = AsyncDisposable & {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   readonly opsUrl: string;
+  readonly apiUrl: string;
   /** Resolves with the state of readiness: its status and what the checks say. */
   ready(): Promise<{ readonly status: number; readonly text: string }>;
   untilReady(): Promise<void>;
@@ -52,6 +53,7 @@ export async function serveAcmery(
     child,
     ended,
     opsUrl,
+    apiUrl: `https://localhost:${apiPort}`,
     ready,
     async untilReady() {
       const isReady = async (): Promise<boolean> => (await ready().catch(() => ({ status: 0 }))).status === 200;
