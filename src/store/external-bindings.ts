@@ -76,7 +76,9 @@ export function listExternalBindingRows(
   // An account has one token at most: found by its id, the rest of the filter says whether it is shown.
   if (typeof acmeKeyId === 'string') {
     const own = all.where('acme_key_id', '=', acmeKeyId);
-    const shown = directoryId === undefined ? own : own.where('directory_id', '=', directoryId);
+    // Hidden from the planner, whom it would lead through all tokens of the directory.
+    const isThere = sql<SqlBool>`coalesce(directory_id = ${directoryId}, false)`;
+    const shown = directoryId === undefined ? own : own.where(isThere);
     return readPage(db, shown, { table: 'external_bindings', columns }, page);
   }
   const query = acmeKeyId === null ? all.where('acme_key_id', 'is', null) : all;

@@ -78,10 +78,14 @@ export function listSigningCerts(
   { certType, parentId }: SigningCertFilter,
   page: PageRequest,
 ): Promise<PageOfRows<SigningCertRow> | undefined> {
-  let query = db.selectFrom('signing_certs').select(COLUMNS).where(visible);
-  if (certType !== undefined) query = query.where('cert_type', '=', certType);
-  if (parentId !== undefined) query = query.where('parent_id', '=', parentId);
-  return readPage(db, query, { table: 'signing_certs', columns: ['id'] }, page);
+  const all = db.selectFrom('signing_certs').select(COLUMNS).where(visible);
+  if (parentId !== undefined) {
+    // Whoever has a parent is an intermediate.
+    const query = certType === 'root' ? all.where(sql<SqlBool>`false`) : all;
+    return readPage(db, query, { table: 'signing_certs', within: { parent_id: parentId }, columns: ['id'] }, page);
+  }
+  const within = certType === undefined ? {} : { cert_type: certType };
+  return readPage(db, all, { table: 'signing_certs', within, columns: ['id'] }, page);
 }
 
 /** For who is about to refer to it: it cannot be deleted before the transaction ends. */

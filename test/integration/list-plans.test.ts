@@ -1,14 +1,19 @@
 // No list scans: every list of /v1 with every filter, order, direction and page, on a million issued certs, as the store asks for it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { acmeKeyLifecycle } from '../../src/lifecycles/acme-key.ts';
 import { statesOf } from '../../src/lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../../src/lifecycles/order.ts';
-import { ensureAuditPartitions } from '../../src/store/audit.ts';
+import { listAcmeKeyRows } from '../../src/store/acme-keys.ts';
+import { listAuditRows } from '../../src/store/audit-events.ts';
 import type { Db } from '../../src/store/database.ts';
+import { listDirectoryRows } from '../../src/store/directories.ts';
+import { listExternalBindingRows } from '../../src/store/external-bindings.ts';
 import { type IssuedCertFilter, listIssuedCerts } from '../../src/store/issued-certs.ts';
 import type { PageRequest } from '../../src/store/keyset.ts';
 import { listOrders } from '../../src/store/orders.ts';
+import { listSigningCerts } from '../../src/store/signing-certs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { counts, idOf, notable, seedMillionCerts } from '../support/million-certs.ts';
+import { counts, idOf, notable, recordId, seedMillionCerts } from '../support/million-certs.ts';
 import { openPlanner, type Plan, type Planner, planModes } from '../support/plans.ts';
 import { now } from '../support/rows.ts';
 
@@ -19,7 +24,6 @@ let database: TestDatabase;
 let planner: Planner;
 beforeAll(async () => {
   database = await testDatabase({ statementTimeoutMs: 0, transactionIdleTimeoutMs: 0 });
-  await ensureAuditPartitions(database.db.db, now);
   await seedMillionCerts(database.db.db, now, { derBytes: 64 });
   planner = openPlanner(database.db, database.url);
 }, SEEDING_MS);
@@ -33,7 +37,8 @@ type List = (db: Db, page: Page) => Promise<unknown>;
 
 /** Pages from the begin, and after items at the begin, in the middle and at the end of the whole table. */
 const pagesOf = (table: keyof typeof counts, sorts: readonly Page['sort'][]): readonly Page[] => {
-  const cursors = [undefined, ...[0.01, 0.5, 0.99].map((part) => idOf(part * counts[table]))];
+  const idIn = table === 'audit' ? recordId : idOf;
+  const cursors = [undefined, ...[0.01, 0.5, 0.99].map((part) => idIn(part * counts[table]))];
   return sorts.flatMap((sort) =>
     (['asc', 'desc'] as const).flatMap((direction) =>
       cursors.map((after) => ({ limit: LIMIT, direction, sort, ...(after !== undefined && { after }) })),
@@ -161,4 +166,78 @@ describe('orders', () => {
   test.each(cases)('of $whose, in state $state', ({ filter }) =>
     expectBounded(pagesOf('orders', ['id']), (db, page) => listOrders(db, filter, page, now), bounds),
   );
+});
+
+describe('CA certs', () => {
+  test.each([
+    ['all', {}],
+    ['the roots', { certType: 'root' }],
+    ['the intermediates', { certType: 'intermediate' }],
+    ['those below one with many', { parentId: idOf(notable.busyParent) }],
+    ['those below one with none', { parentId: idOf(notable.smallDirectory) }],
+    ['the intermediates below one', { certType: 'intermediate', parentId: idOf(notable.busyParent) }],
+    ['the roots below one', { certType: 'root', parentId: idOf(notable.busyParent) }],
+  ] as const)('%s', (_, filter) =>
+    expectBounded(pagesOf('signing_certs', ['id']), (db, page) => listSigningCerts(db, filter, page)),
+  );
+});
+
+describe('directories', () => {
+  test.each([
+    ['all', {}],
+    ['of a CA with many', { signingCertId: idOf(notable.earlierCa) }],
+    ['of a CA with some', { signingCertId: idOf(notable.laterCa) }],
+    ['of a CA with none', { signingCertId: idOf(999_999) }],
+  ])('%s', (_, filter) =>
+    expectBounded(pagesOf('directories', ['id', 'name']), (db, page) => listDirectoryRows(db, filter, page)),
+  );
+});
+
+describe('EAB tokens', () => {
+  const { largeDirectory, smallDirectory, busyKey, smallKey } = notable;
+  test.each([
+    ['of a large directory', { directoryId: idOf(largeDirectory) }],
+    ['of a small directory', { directoryId: idOf(smallDirectory) }],
+    ['unused, of a large directory', { directoryId: idOf(largeDirectory), acmeKeyId: null }],
+    ['unused, of a small directory', { directoryId: idOf(smallDirectory), acmeKeyId: null }],
+    ['of an account', { acmeKeyId: idOf(busyKey) }],
+    ['of an account and its directory', { acmeKeyId: idOf(busyKey), directoryId: idOf(largeDirectory) }],
+    ['of an account and another directory', { acmeKeyId: idOf(smallKey), directoryId: idOf(largeDirectory) }],
+  ])('%s', (_, filter) =>
+    // Each shows the URL of its directory, which is looked up by its id.
+    expectBounded(
+      pagesOf('external_bindings', ['id', 'name']),
+      (db, page) => listExternalBindingRows(db, filter, page),
+      {
+        rows: ofPage.rows,
+        pages: ofPage.pages + 4 * (LIMIT + 1),
+      },
+    ),
+  );
+});
+
+describe('account keys', () => {
+  const cases = [notable.largeDirectory, notable.smallDirectory].flatMap((directory) =>
+    [undefined, ...statesOf(acmeKeyLifecycle)].map((state) => ({ directory, state })),
+  );
+  test.each(cases)('of directory $directory, in state $state', ({ directory, state }) =>
+    expectBounded(
+      pagesOf('acme_keys', ['id', 'name']),
+      (db, page) => listAcmeKeyRows(db, { directoryId: idOf(directory), state }, page),
+      { rows: ofPage.rows, pages: ofPage.pages + 4 * (LIMIT + 1) },
+    ),
+  );
+});
+
+describe('audit events', () => {
+  test.each([
+    ['all', {}],
+    ['of an object', { objectId: idOf(notable.changedObject) }],
+    ['of nothing', { objectId: idOf(999_999) }],
+    ['by a busy actor', { actor: 'busy' }],
+    ['by an actor of old', { actor: 'early' }],
+    ['by a rare actor', { actor: 'a7' }],
+    ['of an object and by an actor', { objectId: idOf(notable.changedObject), actor: 'busy' }],
+    ['of an object and by a rare actor', { objectId: idOf(notable.changedObject), actor: 'a7' }],
+  ])('%s', (_, filter) => expectBounded(pagesOf('audit', ['id']), (db, page) => listAuditRows(db, filter, page)));
 });

@@ -1,6 +1,7 @@
 // A service that has run for years: a million issued certs and all that goes with them, made in the database itself. What
 // would hurt a list that filters is there: ids whose rows lie far from where a walk through another index begins.
 import { type RawBuilder, sql } from 'kysely';
+import { ensureAuditPartitions } from '../../src/store/audit.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { DAY_MS } from './clock.ts';
@@ -27,6 +28,10 @@ export const notable = {
   laterCa: 2,
   /** Signed little, for many directories. */
   rareCa: 5,
+  /** A CA with the half of all CA certs below it. */
+  busyParent: 50,
+  /** A hundred changes. */
+  changedObject: 7,
   /** A tenth of all certificates. */
   busyKey: 1,
   /** A tenth of all certificates, every one of them revoked. */
@@ -42,6 +47,10 @@ export const notable = {
 /** Sorts as the number does; the version and variant are those of real ids. */
 export const idOf = (number: number): string =>
   `${hex(number).slice(0, 8)}-${hex(number).slice(8)}-7000-8000-${hex(number)}`;
+/** Audit records lie in partitions of a month, so their ids have real times. */
+export const recordId = (number: number): string => idOf(FIRST_RECORD_MS + RECORD_STEP_MS * number);
+const FIRST_RECORD_MS = Date.parse('2026-03-01T00:00:00Z');
+const RECORD_STEP_MS = 30_000;
 const hex = (number: number) => number.toString(16).padStart(12, '0');
 const id = (number: RawBuilder<unknown>) =>
   sql`(lpad(to_hex(${number}), 12, '0') || '70008000' || lpad(to_hex(${number}), 12, '0'))::uuid`;
@@ -67,6 +76,7 @@ export async function seedMillionCerts(db: Db, now: Date, { derBytes }: { readon
   const rows = exampleRows();
   const example = { ...rows, issued_certs: { ...rows.issued_certs, der: Buffer.alloc(derBytes, 0x30) } };
   await insertRows(db, example, tables);
+  for (const time of [new Date(FIRST_RECORD_MS), now]) await ensureAuditPartitions(db, time);
   // Nothing of them has to outlive a crash, and no foreign key points at them.
   for (const table of ['issued_certs', 'issued_cert_names'])
     await sql`alter table ${sql.table(table)} set unlogged`.execute(db);
@@ -129,7 +139,8 @@ export async function seedMillionCerts(db: Db, now: Date, { derBytes }: { readon
       subjects: sql`array[${nameOf}]`,
     },
     audit: {
-      object_id: id(sql`case when n % 2 = 0 then 1 else 1 + n % 5000 end`),
+      id: id(sql`${sql.lit(FIRST_RECORD_MS)} + ${sql.lit(RECORD_STEP_MS)}::bigint * n`),
+      object_id: id(sql`case when n % 2000 = 0 then 7 else 1 + n % 5000 end`),
       actor: sql`case when n <= ${sql.lit(counts.audit / 4)} then 'early' when n % 4 = 0 then 'busy' else 'a' || n % 1000 end`,
     },
   };
@@ -205,7 +216,8 @@ async function dropIndexes(db: Db, table: string): Promise<readonly string[]> {
     db,
   );
   for (const { name: index } of rows) await sql`drop index ${sql.ref(index)}`.execute(db);
-  return rows.map(({ definition }) => definition);
+  // Of a partitioned table Postgres gives it as that of the table without its partitions.
+  return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
 }
 
 const buildIndex = (db: Db, definition: string): Promise<unknown> =>

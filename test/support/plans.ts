@@ -10,7 +10,7 @@ type PlanMode = (typeof planModes)[number];
 
 export type Plan = {
   readonly sql: string;
-  /** Kinds of the nodes that read a table, and the indexes that they use. */
+  /** Kinds of the nodes that read rows of a table, and the indexes that they use. A partition may be empty. */
   readonly scans: readonly string[];
   readonly indexes: readonly string[];
   /** Rows that the scans read, those that a filter dropped too. */
@@ -70,7 +70,9 @@ async function planOf(db: Db, mode: PlanMode, { sql: statement, parameters }: Co
     const root = rows[0]?.['QUERY PLAN'][0].Plan;
     if (root === undefined) throw new Error('Postgres gave no plan.');
     const nodes = flatten(root);
-    const scans = nodes.filter((node) => /Scan$/.test(node['Node Type']) && !/^(CTE|Subquery)/.test(node['Node Type']));
+    const scans = nodes.filter(
+      (node) => /Scan$/.test(node['Node Type']) && !/^(CTE|Subquery)/.test(node['Node Type']) && rowsOf(node) > 0,
+    );
     return {
       sql: statement,
       scans: scans.map((node) => node['Node Type']),
