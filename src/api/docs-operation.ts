@@ -1,7 +1,7 @@
 // One operation on the documentation page: parameters, body, replies, and a curl line to try it.
 import { objectKinds } from '../core/object-kinds.ts';
 import { type ExampleOf, exampleOf, type JsonSchema, jsonSchemaOf } from './examples.ts';
-import { type Html, html } from './html.ts';
+import { type Html, html, prose } from './html.ts';
 import { descriptionOf } from './openapi.ts';
 import { failures, failuresOf } from './refused.ts';
 import type { ApiRoute, ReplyShape } from './route.ts';
@@ -12,7 +12,7 @@ export const operationHtml = (row: ApiRoute): Html => html`
 <details id="${row.operationId}">
 <summary><b>${row.method}</b> <code>${row.path}</code> ${row.summary} <span class="soft">${row.permission}</span></summary>
 <div>
-<p>${descriptionOf(row)}</p>
+<p>${prose(descriptionOf(row))}</p>
 ${table('Parameters', parameterLines(row))}
 ${row.body && table('Body', fieldLines(jsonSchemaOf(row.body.schema), 'request'))}
 ${row.body?.whenAbsent !== undefined ? html`<p>The body may be left out.</p>` : undefined}
@@ -20,13 +20,13 @@ ${row.body?.whenAbsent !== undefined ? html`<p>The body may be left out.</p>` : 
 <pre>${curlOf(row)}</pre>
 ${Object.entries(row.replies).map(([status, reply]) => replyHtml(status, reply))}
 <h4>Failures</h4>
-<ul>${failuresOf(row).map((status) => html`<li><b>${status}</b> ${failures[status].description}</li>`)}</ul>
+<ul>${failuresOf(row).map((status) => html`<li><b>${status}</b> ${prose(failures[status].description)}</li>`)}</ul>
 </div>
 </details>`;
 
 const replyHtml = (status: string, { description, schema, mediaTypes = [] }: ReplyShape): Html => html`
 <h4>${status}</h4>
-<p>${description}${mediaTypes.length > 0 ? ` As ${mediaTypes.join(' or ')}.` : ''}</p>
+<p>${prose(description)}${mediaTypes.length > 0 ? ` As ${mediaTypes.join(' or ')}.` : ''}</p>
 ${schema && table('', fieldLines(jsonSchemaOf(schema), 'reply'))}
 ${schema && html`<pre>${JSON.stringify(exampleOf(jsonSchemaOf(schema), 'reply'), null, 2)}</pre>`}`;
 
@@ -35,7 +35,7 @@ function table(title: string, lines: readonly Line[]): Html | undefined {
   return html`${title === '' ? undefined : html`<h4>${title}</h4>`}
 <div class="scroll"><table>${lines.map(
     ({ name, type, description }) =>
-      html`<tr><td><code>${name}</code></td><td class="soft">${type}</td><td>${description}</td></tr>`,
+      html`<tr><td><code>${name}</code></td><td class="soft">${type}</td><td>${prose(description)}</td></tr>`,
   )}</table></div>`;
 }
 

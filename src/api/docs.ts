@@ -4,7 +4,7 @@ import { errorKinds } from '../core/errors.ts';
 import { operationHtml } from './docs-operation.ts';
 import { style } from './docs-style.ts';
 import { type Html, html } from './html.ts';
-import { baseTitles, coreProblems, doorProblems } from './problems.ts';
+import { baseProblems, coreProblems, doorProblems } from './problems.ts';
 import type { ApiRoute } from './route.ts';
 
 /** Nothing may be loaded and nothing may run; the one style sheet is known by its hash. */
@@ -57,12 +57,17 @@ const errorsHtml = (): Html => html`
 type ErrorRow = { readonly code: string; readonly status: string; readonly sentence: string };
 
 function errorRows(): readonly ErrorRow[] {
-  const core = Object.entries(errorKinds).map(([code, sentence]) => ({ code, sentence }));
-  const door = Object.entries(doorProblems).map(([code, { title }]) => ({ code, sentence: `${title}.` }));
-  const base = Object.entries(baseTitles).map(([code, title]) => ({ code, sentence: `${title}.` }));
-  const statuses: Readonly<Record<string, { readonly status: number }>> = { ...coreProblems, ...doorProblems };
-  const rows = new Map([...base, ...door, ...core].map((row) => [row.code, row]));
-  return [...rows.values()]
-    .map((row) => ({ ...row, status: String(statuses[row.code]?.status ?? '') }))
-    .sort((a, b) => (a.code < b.code ? -1 : 1));
+  const sentences: Readonly<Record<string, string>> = errorKinds;
+  const core = Object.entries(coreProblems).map(([code, { status }]) => ({
+    code,
+    status: String(status),
+    sentence: sentences[code] ?? '',
+  }));
+  const others = Object.entries({ ...baseProblems, ...doorProblems }).map(([code, { status, meaning }]) => ({
+    code,
+    status: String(status),
+    sentence: meaning,
+  }));
+  const rows = new Map([...others, ...core].map((row) => [row.code, row]));
+  return [...rows.values()].sort((a, b) => (a.code < b.code ? -1 : 1));
 }

@@ -67,6 +67,8 @@ const formatExamples: Readonly<Record<FormatName, string>> = {
   'dns-pattern': '**.corp.example',
   'address-range': '10.0.0.0/8',
   'date-time': '2026-03-01T12:00:00Z',
+  'ip-address': '10.1.2.3',
+  'serial-number': '7f01',
   'http-url': 'https://corp.example/terms',
   uri: 'mailto:ops@corp.example',
   'country-code': 'DE',

@@ -12,7 +12,7 @@ import type { CaaAnswer, CaaRecord } from '../core/ports.ts';
 import { challengeTypes } from '../lifecycles/challenge.ts';
 import { leafKeyTypes } from '../resources/fields.ts';
 import { closed, described, listOf, nullable, oneOf, type Static, Type } from '../schema/define.ts';
-import { resourceId, timestamp } from '../schema/fragments.ts';
+import { ipAddress, resourceId, timestamp } from '../schema/fragments.ts';
 import { parseTimestamp } from '../schema/timestamp.ts';
 import { plainBody } from './body.ts';
 import { uuidOf } from './body-ids.ts';
@@ -40,7 +40,7 @@ const request = closed({
   ),
   not_before: Type.Optional(nullable(described(timestamp, 'Begin that the order would ask for.'))),
   not_after: Type.Optional(nullable(described(timestamp, 'End that the order would ask for.'))),
-  remote_ip: Type.Optional(nullable(text(60, 'Address of the client.', '10.1.2.3'))),
+  remote_ip: Type.Optional(nullable(described(ipAddress, 'Address of the client.'))),
   key_type: Type.Optional(
     nullable(oneOf(leafKeyTypes, { description: 'Type of the key that the certificate would have.' })),
   ),

@@ -7,6 +7,10 @@ export const html = (strings: TemplateStringsArray, ...values: readonly Value[])
   html: strings.reduce((text, part, index) => text + htmlOf(values[index - 1]) + part),
 });
 
+/** Text of rows, in which `code` stands between backticks. */
+export const prose = (text: string): readonly Html[] =>
+  text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+
 function htmlOf(value: Value): string {
   if (value === undefined) return '';
   if (typeof value === 'string' || typeof value === 'number') return escaped(String(value));

@@ -7,7 +7,8 @@ import { getIssuedCert, type IssuedCertView, listIssuedCerts, revokeIssuedCert }
 import { inputOnly, replyShape } from '../resources/field.ts';
 import { issuedCertFields, issuedCertStates } from '../resources/record-fields.ts';
 import { revocationReasonFields } from '../resources/revocation-reason-fields.ts';
-import { Type } from '../schema/define.ts';
+import { described as describe, Type } from '../schema/define.ts';
+import { serialNumber } from '../schema/fragments.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
 import { createBody, optional } from './body.ts';
 import { listRoute } from './paging.ts';
@@ -169,9 +170,8 @@ function subjectParameter(description: string): Parameter<string | undefined> {
 }
 
 function serialParameter(description: string): Parameter<Buffer | undefined> {
-  const pattern = '^[0-9A-Fa-f]+(:[0-9A-Fa-f]+)*$';
   return {
-    schema: Type.String({ minLength: 1, maxLength: 200, pattern, description, examples: ['7f01'] }),
+    schema: describe(serialNumber, description),
     isRequired: false,
     read: (text) => (text === undefined ? undefined : parseSerial(text)),
   };

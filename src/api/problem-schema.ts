@@ -1,11 +1,11 @@
 // The shape of every error of /v1: a problem document with a stable code.
 import { closed, nullable, Type } from '../schema/define.ts';
-import { baseTitles, coreProblems, doorProblems } from './problems.ts';
+import { baseProblems, coreProblems, doorProblems } from './problems.ts';
 import { named } from './shapes.ts';
 
 /** Every value of `code`, with the status it comes with. */
 export const problemCodes: readonly string[] = [
-  ...new Set([...Object.keys(coreProblems), ...Object.keys(doorProblems), ...Object.keys(baseTitles)]),
+  ...new Set([...Object.keys(coreProblems), ...Object.keys(doorProblems), ...Object.keys(baseProblems)]),
 ].sort();
 
 const text = (description: string, examples: readonly string[]) => Type.String({ description, examples });

@@ -34,31 +34,78 @@ export const coreProblems: Readonly<Record<ErrorKind, Row>> = {
   unavailable: { status: 503, title: 'Unavailable' },
 };
 
+/** `meaning` is for the page of documents, as errorKinds has it for those of the core. */
+type ExplainedRow = Row & { readonly meaning: string };
+
 /** What this door refuses before the core is asked. */
 export const doorProblems = {
-  invalid_query: { status: 400, title: 'Invalid query' },
-  malformed_json: { status: 400, title: 'Malformed JSON' },
-  missing_credential: { status: 401, title: 'Missing credential' },
-  invalid_credential: { status: 401, title: 'Invalid credential' },
-  permission_denied: { status: 403, title: 'Permission denied' },
-  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
-} as const satisfies Readonly<Record<string, Row>>;
+  invalid_query: {
+    status: 400,
+    title: 'Invalid query',
+    meaning: 'The query string has parameters that are wrong or missing.',
+  },
+  malformed_json: {
+    status: 400,
+    title: 'Malformed JSON',
+    meaning: 'The body is no JSON, or JSON that two parsers may read differently.',
+  },
+  missing_credential: { status: 401, title: 'Missing credential', meaning: 'No Authorization: Bearer <token> came.' },
+  invalid_credential: {
+    status: 401,
+    title: 'Invalid credential',
+    meaning: 'The token is unknown, expired or revoked.',
+  },
+  permission_denied: {
+    status: 403,
+    title: 'Permission denied',
+    meaning: 'The credential has a lower permission than this needs.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Unsupported media type',
+    meaning: 'The body is not sent as plain application/json.',
+  },
+} as const satisfies Readonly<Record<string, ExplainedRow>>;
 
-/** Titles of what the HTTP base refuses; it brings status and headers. */
-export const baseTitles: Readonly<Record<RefusalKind, string>> = {
-  malformed_request: 'Malformed request',
-  malformed_path: 'Malformed path',
-  incomplete_body: 'Incomplete body',
-  ambiguous_client: 'Ambiguous client address',
-  tls_expected: 'HTTPS expected',
-  not_found: 'Not found',
-  method_not_allowed: 'Method not allowed',
-  request_timeout: 'Request timeout',
-  body_too_large: 'Body too large',
-  headers_too_large: 'Headers too large',
-  internal: 'Internal error',
-  overloaded: 'Overloaded',
-  deadline_passed: 'Deadline passed',
+/** What the HTTP base refuses; status, detail and headers of a reply are its own. */
+export const baseProblems: Readonly<Record<RefusalKind, ExplainedRow>> = {
+  malformed_request: { status: 400, title: 'Malformed request', meaning: 'The request is not well-formed HTTP/1.1.' },
+  malformed_path: { status: 400, title: 'Malformed path', meaning: 'The path is not well-formed.' },
+  incomplete_body: { status: 400, title: 'Incomplete body', meaning: 'The body ended before its announced length.' },
+  ambiguous_client: {
+    status: 400,
+    title: 'Ambiguous client address',
+    meaning: 'The proxy in front names two different clients.',
+  },
+  tls_expected: { status: 400, title: 'HTTPS expected', meaning: 'Plain HTTP came to a port that speaks HTTPS.' },
+  not_found: { status: 404, title: 'Not found', meaning: 'Nothing is at this path.' },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: 'The path does not take this method; Allow names those it takes.',
+  },
+  request_timeout: { status: 408, title: 'Request timeout', meaning: 'The request did not arrive in time.' },
+  body_too_large: { status: 413, title: 'Body too large', meaning: 'The body is larger than this path takes.' },
+  headers_too_large: {
+    status: 431,
+    title: 'Headers too large',
+    meaning: 'The headers are larger than this server takes.',
+  },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    meaning: 'A bug of the service; the log holds it under the request id.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    meaning: 'The server has all the work it can do; try again after Retry-After.',
+  },
+  deadline_passed: {
+    status: 503,
+    title: 'Deadline passed',
+    meaning: 'The answer took too long; try again after Retry-After.',
+  },
 };
 
 type DoorProblem = keyof typeof doorProblems;
@@ -97,7 +144,7 @@ export function replyToError(error: unknown, requestId: string, wrapper?: string
 }
 
 export const replyToRefusal = ({ kind, status, detail, headers }: Refusal, requestId: string | undefined): HttpReply =>
-  problemReply({ code: kind, status, title: baseTitles[kind], detail, requestId, problems: [], headers });
+  problemReply({ code: kind, status, title: baseProblems[kind].title, detail, requestId, problems: [], headers });
 
 type Problem = Row & {
   readonly code: string;

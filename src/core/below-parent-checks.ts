@@ -38,7 +38,7 @@ async function isIssuedByParent(certificate: Certificate, parent: ParentFacts): 
   const issuer = nameText(certificate.issuer);
   const isNamed = certificate.issuer.der.equals(parent.certificate.subject.der);
   const why = isNamed
-    ? 'but its signature is by another key'
+    ? 'it bears the name of that CA cert, but its signature is by another key'
     : `its issuer is ${issuer}, and the subject of that CA cert is ${nameText(parent.certificate.subject)}`;
   return { code: 'wrong_parent', message: `The certificate is not signed by CA cert ${parent.name}: ${why}.` };
 }

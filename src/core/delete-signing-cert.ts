@@ -42,5 +42,6 @@ export async function deleteSigningCert(ca: Ca, actor: Actor, id: string): Promi
 function refuseUsed(name: string, users: SigningCertUsers): void {
   const found = usersInWords.filter(([user]) => users[user]).map(([, words]) => words);
   if (found.length === 0) return;
-  throw new CaError('in_use', `CA cert ${name} cannot be deleted, because these depend on it: ${found.join(', ')}.`);
+  const detail = `CA cert ${name} cannot be deleted, because these depend on it: ${found.join(', ')}; they have to end first.`;
+  throw new CaError('in_use', detail);
 }

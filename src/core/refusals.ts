@@ -33,7 +33,7 @@ export const constraintRefusals: Readonly<Record<string, Row>> = {
   signing_certs_der_key: {
     kind: 'duplicate_certificate',
     field: 'public_cert',
-    detail: 'This certificate is that of another CA cert.',
+    detail: 'This certificate is that of another CA cert already; use that one, or delete it first.',
   },
   signing_certs_serial_key: {
     kind: 'duplicate_certificate',

@@ -54,7 +54,11 @@ export const formats = {
   'date-time': {
     expected: 'a timestamp with a zone, such as 2026-03-01T12:00:00Z',
     accepts: (text) => parseTimestamp(text) !== undefined,
+    // A plus sign in a query string stands for a space.
+    hint: (text) => (/ \d\d:\d\d$/.test(text) ? 'write + as %2B in a URL' : undefined),
   },
+  'ip-address': { expected: 'an IP address', accepts: (text) => isIP(text) !== 0 },
+  'serial-number': { expected: 'a serial number in hex, such as 7f01 or 7F:01', accepts: anything },
   'http-url': { expected: 'an http or https URL', accepts: isUrl },
   uri: { expected: 'a URI such as mailto:ops@corp.example', accepts: (text) => URL.canParse(text) },
   'country-code': { expected: 'two capital letters, such as DE', accepts: anything },

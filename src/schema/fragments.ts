@@ -19,6 +19,8 @@ export const dnsPattern = text('dns-pattern', {
   pattern: `^(\\*\\*?|(\\*\\*?\\.)?${NAME}\\.?)$`,
 });
 export const addressRange = text('address-range', { maxLength: 49, pattern: '^[0-9A-Fa-f:.]+(/[0-9]{1,3})?$' });
+export const ipAddress = text('ip-address', { maxLength: 45 });
+export const serialNumber = text('serial-number', { maxLength: 200, pattern: '^[0-9A-Fa-f]+(:[0-9A-Fa-f]+)*$' });
 export const timestamp = text('date-time', { maxLength: 40 });
 export const date = text('date', { maxLength: 10, pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' });
 export const httpUrl = text('http-url', { maxLength: 2048, pattern: '^https?://[\\x21-\\x7e]+$' });

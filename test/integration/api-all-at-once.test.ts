@@ -105,6 +105,25 @@ test('an EAB token that is to change its directory and its key id', async () => 
   expect(problemsOf(answer)).toEqual(['external_binding.directory_id immutable', 'external_binding.key_id immutable']);
 });
 
+test('an order to explain, of a client without an address', async () => {
+  const answer = await api.post(`/v1/directories/${directory}/explain`, {
+    identifiers: [],
+    remote_ip: 'localhost',
+    not_before: 'today',
+  });
+  expect(answer.status).toBe(422);
+  expect(problemsOf(answer)).toEqual(['identifiers bad_count', 'not_before bad_format', 'remote_ip bad_format']);
+});
+
+test('the parameters of a list, each with what it expects', async () => {
+  const time = 'expires_before=2027-01-01T00:00:00+02:00';
+  const { body } = await api.get(`/v1/issued_certs?directory_id=${directory}&serial=xyz&${time}`);
+  expect(body.detail).toBe(
+    'serial: expected a serial number in hex, such as 7f01 or 7F:01, got "xyz"; expires_before: expected a timestamp ' +
+      'with a zone, such as 2026-03-01T12:00:00Z, got "2027-01-01T00:00:00 02:00"; write + as %2B in a URL.',
+  );
+});
+
 test('the detail names fields as the caller wrote them, whoever found the fault', async () => {
   const fields = { cert_min_days: 10, cert_max_days: 5, remote_ip_whitelist: ['10.0.0.1/8'] };
   const { body } = await api.put(`/v1/directories/${directory}`, { directory: fields });

@@ -338,7 +338,11 @@ describe('a question that cannot be asked', () => {
     ['with texts for identifiers', { identifiers: ['a.example'] }, 'identifiers[0] wrong_type'],
     ['with an identifier without type', { identifiers: [{ value: 'a.example' }] }, 'identifiers[0].type required'],
     ['with an unknown field', { identifiers: [name('a.example')], remote: '1.2.3.4' }, 'remote unknown_field'],
-    ['with an address that is none', { identifiers: [name('a.example')], remote_ip: 'localhost' }, 'remote_ip invalid'],
+    [
+      'with an address that is none',
+      { identifiers: [name('a.example')], remote_ip: 'localhost' },
+      'remote_ip bad_format',
+    ],
     [
       'with a time without a zone',
       { identifiers: [name('a.example')], not_after: '2026-01-01T00:00:00' },

@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { plainBody } from '../../../src/api/body.ts';
 import { docsPage } from '../../../src/api/docs.ts';
+import { baseProblems } from '../../../src/api/problems.ts';
+import { refusal } from '../../../src/http/refusals.ts';
 import { closed, Type } from '../../../src/schema/define.ts';
 import { sampleRoutes } from '../../support/sample-routes.ts';
 
@@ -36,6 +38,18 @@ test('each operation has a line to try it, safe in a shell', () => {
   expect(docsPage([{ ...row, body }], '1')).toContain(
     `-d &#39;{&quot;name&quot;:&quot;it&#39;\\&#39;&#39;s&quot;}&#39;`,
   );
+});
+
+test('every error is told with its status and a sentence, and the base agrees', () => {
+  expect(page).toContain('<tr id="body_too_large"><td><code>body_too_large</code></td><td>413</td>');
+  expect(page.slice(page.indexOf('id="errors"'))).not.toContain('<td></td>');
+  for (const [kind, { status }] of Object.entries(baseProblems))
+    expect(refusal(kind as keyof typeof baseProblems).status).toBe(status);
+});
+
+test('what stands between backticks is shown as code', () => {
+  const described = docsPage([{ ...row, description: 'Takes `reason` <b>' }], '1');
+  expect(described).toContain('Takes <code>reason</code> &lt;b&gt;');
 });
 
 test('what rows say is text, never markup', () => {
