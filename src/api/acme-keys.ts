@@ -11,7 +11,7 @@ import { revocationReasonFields } from '../resources/revocation-reason-fields.ts
 import { closed, Type } from '../schema/define.ts';
 import { requirePermission } from './authenticate.ts';
 import { type FieldRules, optional, wrappedBody } from './body.ts';
-import { uuidOf } from './body-ids.ts';
+import { withUuid } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { enumParameter, idParameter, required } from './parameters.ts';
 import { withReason } from './revocation-body.ts';
@@ -83,10 +83,8 @@ export const acmeKeyRoutes: readonly ApiRoute[] = [
     permission: 'write',
     body: shapes.create,
     replies: { 201: one },
-    handle: async ({ ca, caller, body }) => {
-      const key = { ...body, directory_id: uuidOf('directory', body.directory_id) };
-      return created(render(await createAcmeKey(ca, caller, key)));
-    },
+    handle: async ({ ca, caller, body }) =>
+      created(render(await createAcmeKey(ca, caller, withUuid('directory', body)))),
   }),
   route({
     method: 'PUT',
@@ -100,10 +98,8 @@ export const acmeKeyRoutes: readonly ApiRoute[] = [
     params,
     body: shapes.update,
     replies: { 200: one },
-    handle: async ({ ca, caller, params: { id }, body: { directory_id: directory, ...rest } }) => {
-      const changes = { ...rest, ...(directory !== undefined && { directory_id: uuidOf('directory', directory) }) };
-      return ok(render(await updateAcmeKey(ca, caller, id, changes)));
-    },
+    handle: async ({ ca, caller, params: { id }, body }) =>
+      ok(render(await updateAcmeKey(ca, caller, id, withUuid('directory', body)))),
   }),
   route({
     method: 'DELETE',

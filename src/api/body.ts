@@ -1,7 +1,5 @@
 // Request bodies: their shape, the member that wraps the resource, and how each is read.
-
-import { CaError } from '../core/errors.ts';
-import { detailOf } from '../core/field-problems.ts';
+import { detailOf, invalid } from '../core/field-problems.ts';
 import type { HttpRequest } from '../http/route.ts';
 import {
   type CreateInput,
@@ -114,7 +112,7 @@ export const optional = <T>(body: Body<T>): Body<T> => ({
 export function readBody<T>(body: Body<T>, request: HttpRequest): T {
   const result = body.read(jsonOf(body, request));
   if (result.ok) return result.value;
-  throw new CaError('invalid', detailOf(result.problems), { problems: result.problems });
+  throw invalid(result.problems);
 }
 
 function jsonOf({ whenAbsent, wrapper }: Body, { body, headers }: HttpRequest): unknown {

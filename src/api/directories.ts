@@ -8,7 +8,7 @@ import { updateDirectory } from '../core/update-directory.ts';
 import { type DirectoryUpdate, directoryFields, usualDays } from '../resources/fields.ts';
 import type { FieldProblem } from '../schema/validator.ts';
 import type { UnreadFields } from './body.ts';
-import { uuidOf } from './body-ids.ts';
+import { withUuid } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { idParameter } from './parameters.ts';
 import { type ApiRoute, accepted, created, ok, route } from './route.ts';
@@ -60,11 +60,7 @@ export const directoryRoutes: readonly ApiRoute[] = [
     body: shapes.create,
     replies: { 201: one },
     handle: async ({ ca, caller, body }) =>
-      created(
-        render(
-          await createDirectory(ca, caller, { ...body, signing_cert_id: uuidOf('signing_cert', body.signing_cert_id) }),
-        ),
-      ),
+      created(render(await createDirectory(ca, caller, withUuid('signing_cert', body)))),
   }),
   route({
     method: 'PUT',
@@ -78,11 +74,8 @@ export const directoryRoutes: readonly ApiRoute[] = [
     params,
     body: shapes.update,
     replies: { 200: one },
-    handle: async ({ ca, caller, params: { id }, body }) => {
-      const { signing_cert_id: issuer, ...rest } = body;
-      const changes = { ...rest, ...(issuer !== undefined && { signing_cert_id: uuidOf('signing_cert', issuer) }) };
-      return ok(render(await updateDirectory(ca, caller, id, changes)));
-    },
+    handle: async ({ ca, caller, params: { id }, body }) =>
+      ok(render(await updateDirectory(ca, caller, id, withUuid('signing_cert', body)))),
   }),
   route({
     method: 'DELETE',

@@ -5,7 +5,7 @@ import { type ExternalBindingView, getExternalBinding, listExternalBindings } fr
 import { formatId } from '../core/ids.ts';
 import { updateExternalBinding } from '../core/update-external-binding.ts';
 import { externalBindingFields } from '../resources/fields.ts';
-import { uuidOf } from './body-ids.ts';
+import { withUuid } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { idOrNoneParameter, idParameter } from './parameters.ts';
 import { type ApiRoute, created, noContent, ok, route } from './route.ts';
@@ -63,10 +63,8 @@ export const externalBindingRoutes: readonly ApiRoute[] = [
     permission: 'write',
     body: shapes.create,
     replies: { 201: one },
-    handle: async ({ ca, caller, body }) => {
-      const token = { ...body, directory_id: uuidOf('directory', body.directory_id) };
-      return created(render(await createExternalBinding(ca, caller, token)));
-    },
+    handle: async ({ ca, caller, body }) =>
+      created(render(await createExternalBinding(ca, caller, withUuid('directory', body)))),
   }),
   route({
     method: 'PUT',
@@ -80,10 +78,8 @@ export const externalBindingRoutes: readonly ApiRoute[] = [
     params,
     body: shapes.update,
     replies: { 200: one },
-    handle: async ({ ca, caller, params: { id }, body: { directory_id: directory, ...rest } }) => {
-      const changes = { ...rest, ...(directory !== undefined && { directory_id: uuidOf('directory', directory) }) };
-      return ok(render(await updateExternalBinding(ca, caller, id, changes)));
-    },
+    handle: async ({ ca, caller, params: { id }, body }) =>
+      ok(render(await updateExternalBinding(ca, caller, id, withUuid('directory', body)))),
   }),
   route({
     method: 'DELETE',

@@ -1,5 +1,4 @@
 // /v1/issued_certs: what was issued, listed, looked at, downloaded and revoked.
-
 import { formatId } from '../core/ids.ts';
 import { type CertFileFormat, certFileFormats, getIssuedCertFile } from '../core/issued-cert-files.ts';
 import { parseSerial, parseSubject } from '../core/issued-cert-filters.ts';
@@ -29,7 +28,8 @@ const revocationFields = {
   revoke_reason: inputOnly('optional', revocationReasonFields.revoke_reason),
 };
 
-const described = { tag: 'Issued certs' } as const;
+const tag = 'Issued certs';
+const path = '/v1/issued_certs';
 const params = { id: 'issued_cert' } as const;
 
 type FileType = { readonly mediaType: string; readonly parameters?: string; readonly nameEnd: string };
@@ -43,9 +43,9 @@ const fileTypes: Readonly<Record<CertFileFormat, FileType>> = {
 
 export const issuedCertRoutes: readonly ApiRoute[] = [
   listRoute({
-    ...described,
-    path: '/v1/issued_certs',
+    path,
     operationId: 'listIssuedCerts',
+    tag,
     summary: 'List issued certs',
     description:
       'Ordered by expiry, then id, where `state` is valid or expired or an `expires_*` filter is given; else by id.',
@@ -82,10 +82,10 @@ export const issuedCertRoutes: readonly ApiRoute[] = [
     render: renderIssuedCert,
   }),
   route({
-    ...described,
     method: 'GET',
-    path: '/v1/issued_certs/:id',
+    path: `${path}/:id`,
     operationId: 'getIssuedCert',
+    tag,
     summary: 'Retrieve an issued cert',
     permission: 'read',
     params,
@@ -96,10 +96,10 @@ export const issuedCertRoutes: readonly ApiRoute[] = [
     },
   }),
   route({
-    ...described,
     method: 'DELETE',
-    path: '/v1/issued_certs/:id',
+    path: `${path}/:id`,
     operationId: 'revokeIssuedCert',
+    tag,
     summary: 'Revoke an issued cert',
     description:
       'Takes at most one of `reason` and `revoke_reason`; unspecified when neither is given. `key_compromise` also blocks ' +
@@ -114,10 +114,10 @@ export const issuedCertRoutes: readonly ApiRoute[] = [
     },
   }),
   route({
-    ...described,
     method: 'GET',
-    path: '/v1/issued_certs/:id/download',
+    path: `${path}/:id/download`,
     operationId: 'downloadIssuedCert',
+    tag,
     summary: 'Download an issued cert',
     description: '`chain` and `pkcs7` hold the intermediates above it too, the certificate itself first.',
     permission: 'read',

@@ -3,7 +3,7 @@ import { formatId } from '../core/ids.ts';
 import { cancelOrder, getOrder, listOrders, type OrderView, type SingleOrderView } from '../core/orders.ts';
 import { readOnly, replyShape } from '../resources/field.ts';
 import { orderFields, orderStates } from '../resources/record-fields.ts';
-import { closed, described as describe, nullable, Type } from '../schema/define.ts';
+import { closed, described, nullable, Type } from '../schema/define.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
 import { listedIssuedCert, renderIssuedCert } from './issued-certs.ts';
 import { listRoute } from './paging.ts';
@@ -20,21 +20,22 @@ const orderError = closed({
 
 const singleFields = {
   ...orderFields,
-  error: readOnly(describe(nullable(orderError), 'Why it became invalid; null otherwise.', { examples: [null] })),
+  error: readOnly(described(nullable(orderError), 'Why it became invalid; null otherwise.', { examples: [null] })),
   issued_cert: readOnly(listedIssuedCert, 'sometimes'),
 };
 
 const listedOrder = named('OrderListItem', replyShape(orderFields, 'list'));
 const singleOrder = named('Order', replyShape(singleFields, 'single'));
 
-const described = { tag: 'Orders' } as const;
+const tag = 'Orders';
+const path = '/v1/orders';
 const params = { id: 'order' } as const;
 
 export const orderRoutes: readonly ApiRoute[] = [
   listRoute({
-    ...described,
-    path: '/v1/orders',
+    path,
     operationId: 'listOrders',
+    tag,
     summary: 'List orders',
     description: 'A pending or ready order past its `expires_at` is invalid, here as everywhere.',
     permission: 'read',
@@ -52,10 +53,10 @@ export const orderRoutes: readonly ApiRoute[] = [
     render: renderOrder,
   }),
   route({
-    ...described,
     method: 'GET',
-    path: '/v1/orders/:id',
+    path: `${path}/:id`,
     operationId: 'getOrder',
+    tag,
     summary: 'Retrieve an order',
     description: 'A valid order holds its `issued_cert`.',
     permission: 'read',
@@ -64,10 +65,10 @@ export const orderRoutes: readonly ApiRoute[] = [
     handle: async ({ ca, params: { id } }) => ok(renderSingle(await getOrder(ca, id))),
   }),
   route({
-    ...described,
     method: 'DELETE',
-    path: '/v1/orders/:id',
+    path: `${path}/:id`,
     operationId: 'cancelOrder',
+    tag,
     summary: 'Cancel an order',
     description: 'Only while it is pending or ready. It becomes invalid, and its `error` says why.',
     permission: 'admin',

@@ -1,5 +1,4 @@
 // Query parameters: what each accepts as a schema, and what the handler gets for its text.
-
 import { parseId } from '../core/ids.ts';
 import { type ObjectKind, objectKinds, parseAnyId } from '../core/object-kinds.ts';
 import { described, oneOf, type TSchema, Type } from '../schema/define.ts';

@@ -1,7 +1,7 @@
 // /v1/signing_certs: the CA certs, made, imported, looked at, renamed and deleted.
 import { createSigningCert } from '../core/create-signing-cert.ts';
 import { deleteSigningCert } from '../core/delete-signing-cert.ts';
-import { formatId, parseId } from '../core/ids.ts';
+import { formatId } from '../core/ids.ts';
 import { getSigningCertCsr } from '../core/request-signing-cert.ts';
 import {
   getSigningCert,
@@ -13,6 +13,7 @@ import { updateSigningCert } from '../core/update-signing-cert.ts';
 import { certTypes, signingCertFields } from '../resources/fields.ts';
 import { type SigningCertInput, signingCertVariant } from '../resources/signing-cert-variants.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
+import { withUuid } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { enumParameter, idParameter } from './parameters.ts';
 import { type ApiRoute, accepted, content, created, ok, route } from './route.ts';
@@ -30,15 +31,19 @@ const shapes = resourceShapes('signing_cert', 'SigningCert', signingCertFields, 
   },
   update: { example: { name: 'Corp Root' } },
 });
-const described = { tag: 'CA certs', permission: 'admin' } as const;
+const one = { description: 'The CA cert.', schema: shapes.single };
+const tag = 'CA certs';
+const path = '/v1/signing_certs';
+const permission = 'admin';
 const params = { id: 'signing_cert' } as const;
 
 export const signingCertRoutes: readonly ApiRoute[] = [
   listRoute({
-    ...described,
-    path: '/v1/signing_certs',
+    path,
     operationId: 'listSigningCerts',
+    tag,
     summary: 'List CA certs',
+    permission,
     kind: 'signing_cert',
     filters: {
       cert_type: enumParameter(certTypes, 'Only roots, or only intermediates.'),
@@ -50,51 +55,55 @@ export const signingCertRoutes: readonly ApiRoute[] = [
     render: renderSigningCert,
   }),
   route({
-    ...described,
     method: 'POST',
-    path: '/v1/signing_certs',
+    path,
     operationId: 'createSigningCert',
+    tag,
     summary: 'Create a CA cert',
+    permission,
     description:
       'Generates a root, or an intermediate below `signing_cert_id`; or imports `public_cert`, with `private_key` where the ' +
       'key moves here (online) and without where it stays elsewhere (offline). An online intermediate with neither ' +
       '`signing_cert_id` nor `public_cert` gets a key and a CSR, and waits for its certificate.',
     body: shapes.create,
-    replies: { 201: { description: 'The new CA cert.', schema: shapes.single } },
+    replies: { 201: one },
     handle: async ({ ca, caller, body }) =>
-      created(renderSingle(await createSigningCert(ca, caller, withParentUuid(body)))),
+      created(renderSingle(await createSigningCert(ca, caller, withUuid('signing_cert', body)))),
   }),
   route({
-    ...described,
     method: 'GET',
-    path: '/v1/signing_certs/:id',
+    path: `${path}/:id`,
     operationId: 'getSigningCert',
+    tag,
     summary: 'Retrieve a CA cert',
+    permission,
     params,
-    replies: { 200: { description: 'The CA cert.', schema: shapes.single } },
+    replies: { 200: one },
     handle: async ({ ca, params: { id } }) => ok(renderSingle(await getSigningCert(ca, id))),
   }),
   route({
-    ...described,
     method: 'PUT',
-    path: '/v1/signing_certs/:id',
+    path: `${path}/:id`,
     operationId: 'updateSigningCert',
+    tag,
     summary: 'Rename a CA cert, or complete it',
+    permission,
     description:
       '`name` may always change. `public_cert` may be given once to a CA cert that waits for the certificate of its CSR. ' +
       'Other fields may be repeated as they are.',
     params,
     body: shapes.update,
-    replies: { 200: { description: 'The CA cert as it is now.', schema: shapes.single } },
+    replies: { 200: one },
     handle: async ({ ca, caller, params: { id }, body }) =>
-      ok(renderSingle(await updateSigningCert(ca, caller, id, withParentUuid(body)))),
+      ok(renderSingle(await updateSigningCert(ca, caller, id, withUuid('signing_cert', body)))),
   }),
   route({
-    ...described,
     method: 'DELETE',
-    path: '/v1/signing_certs/:id',
+    path: `${path}/:id`,
     operationId: 'deleteSigningCert',
+    tag,
     summary: 'Delete a CA cert',
+    permission,
     description: 'It is gone from reads at once; its key is removed in the background. Not while it is in use.',
     params,
     replies: { 202: { description: 'It is deleted.' } },
@@ -104,23 +113,18 @@ export const signingCertRoutes: readonly ApiRoute[] = [
     },
   }),
   route({
-    ...described,
     method: 'GET',
-    path: '/v1/signing_certs/:id/csr',
+    path: `${path}/:id/csr`,
     operationId: 'getSigningCertCsr',
+    tag,
     summary: 'Retrieve the CSR of a CA cert',
+    permission,
     description: 'Only a CA cert whose certificate was asked for elsewhere has one.',
     params,
     replies: { 200: { description: 'The CSR in PEM.', mediaTypes: [PEM] } },
     handle: async ({ ca, params: { id } }) => content(PEM, await getSigningCertCsr(ca, id)),
   }),
 ];
-
-/** The core works with uuids. */
-function withParentUuid<Body extends { readonly signing_cert_id?: string | null }>(body: Body): Body {
-  const { signing_cert_id: id } = body;
-  return typeof id === 'string' ? { ...body, signing_cert_id: parseId('scrt', id) } : body;
-}
 
 const renderSingle = (view: SingleSigningCertView) => ({ ...renderSigningCert(view), in_use: view.inUse });
 

@@ -1,5 +1,5 @@
 // The audit log: every change with who made it, and what stood there before and after.
-import { type AuditRecord, appendAudit } from '../store/audit.ts';
+import { type AuditRecord, appendAudit, recordedAt } from '../store/audit.ts';
 import { type AuditFilter, type AuditRow, listAuditRows } from '../store/audit-events.ts';
 import type { Tx } from '../store/database.ts';
 import { withoutSecrets } from '../telemetry/redact.ts';
@@ -22,7 +22,7 @@ type AuditedValue =
 type AuditedFields = Readonly<Record<string, AuditedValue>>;
 
 export type Change = {
-  /** A verb: `create`, `update`, `delete`, `revoke`, `cancel`. */
+  /** A verb: `create`, `update`, `delete`, `revoke`, `cancel`, `use`. */
   readonly action: string;
   readonly kind: ObjectKind;
   readonly id: string;
@@ -103,7 +103,7 @@ function viewOf(row: AuditRow): AuditEventView {
   const detail = isFields(row.detail) ? row.detail : {};
   return {
     id: row.id,
-    createdAt: timeOf(row.id),
+    createdAt: recordedAt(row.id),
     actorKind: row.actor_kind,
     actor: row.actor,
     action: row.action,
@@ -117,6 +117,3 @@ function viewOf(row: AuditRow): AuditEventView {
 
 const isFields = (value: unknown): value is AuditedFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** A UUIDv7 begins with 48 bits of milliseconds. */
-const timeOf = (uuid: string): Date => new Date(Number.parseInt(uuid.replaceAll('-', '').slice(0, 12), 16));

@@ -74,6 +74,7 @@ export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
   return changedMeanwhile('directory');
 }
 
+/** With the chain of its CA cert, which is one statement more. */
 export async function singleDirectoryView(ca: Ca, db: Db, row: DirectoryRow): Promise<SingleDirectoryView> {
   const { intermediates, root } = await chainOf(db, row.signing_cert_id);
   return {

@@ -1,4 +1,5 @@
 // The refusals that the core can express. Everything thrown that is not a CaError is a bug.
+import type { FieldProblem } from '../schema/validator.ts';
 
 /** One sentence per kind. Doors map kinds in exhaustive tables, so a new kind does not compile until each knows it. */
 export const errorKinds = {
@@ -28,7 +29,7 @@ export const errorKinds = {
 export type ErrorKind = keyof typeof errorKinds;
 
 /** `field` is the resource's own name for it (`slug`); each door adds what stands around it. */
-export type FieldProblem = { readonly field: string; readonly code: string; readonly message: string };
+export type { FieldProblem };
 
 export type CaErrorOptions = {
   /** The one field at fault; its problem has the kind as code and the detail as message. */

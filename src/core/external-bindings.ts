@@ -30,12 +30,12 @@ export type ExternalBindingView = {
   readonly macKey: string | undefined;
 };
 
-/** A token by its uuid. Throws `not_found`. */
+/** A token by its uuid. Throws `not_found` and `unavailable`. */
 export async function getExternalBinding(ca: Ca, caller: Caller, id: string): Promise<ExternalBindingView> {
   return externalBindingView(ca, caller, await requireExternalBinding(ca.database.db, id));
 }
 
-/** One page of tokens by id or name. Throws `unknown_cursor`. */
+/** One page of tokens by id or name. Throws `unknown_cursor` and `unavailable`. */
 export async function listExternalBindings(
   ca: Ca,
   caller: Caller,
@@ -57,6 +57,7 @@ export function requireUnused(row: ExternalBindingRow): void {
   if (row.acme_key_id !== null) throw tokenUsed(row.acme_key_id);
 }
 
+/** The refusal to change, delete or use a token that has made an account. */
 export const tokenUsed = (acmeKeyId: string): CaError =>
   new CaError(
     'token_used',
@@ -69,6 +70,7 @@ export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
   return changedMeanwhile('external_binding');
 }
 
+/** Opens the MAC key for callers who may write. Throws `unavailable`. */
 export async function externalBindingView(
   ca: Ca,
   caller: Caller,

@@ -80,6 +80,7 @@ export async function requireIssuedCert(db: Db, id: string): Promise<StoredCertR
   return found('issued_cert', id, await findIssuedCert(db, id));
 }
 
+/** Time moves no row: a valid one past its end has expired. */
 export const issuedCertView = (row: IssuedCertRow, now: Date): IssuedCertView => ({
   id: row.id,
   acmeKeyId: row.acme_key_id,

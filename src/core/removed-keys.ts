@@ -6,6 +6,7 @@ import { formatId } from './ids.ts';
 
 export type { Claim };
 
+/** Takes keys that are due under a lease of this length. */
 export const claimRemovedKeys = (ca: Ca, limit: number, leaseMs: number): Promise<readonly Claim[]> => {
   const now = ca.clock.now();
   return claimDue(ca.database.db, removedKeys, { now, leaseUntil: new Date(now.getTime() + leaseMs), limit });
@@ -19,5 +20,6 @@ export async function removeKey(ca: Ca, claim: Claim): Promise<void> {
   if (await forgetKey(ca.database.db, claim)) ca.events.signingCertKeyRemoved({ id: formatId('scrt', claim.id) });
 }
 
+/** Gives a key back, due at another time. Whoever lost his lease changes nothing. */
 export const postponeKeyRemoval = (ca: Ca, claim: Claim, dueAt: Date): Promise<void> =>
   postponeDue(ca.database.db, removedKeys, claim, dueAt);

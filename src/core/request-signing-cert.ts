@@ -10,6 +10,7 @@ import { makeSigningCert, type Plan } from './make-signing-cert.ts';
 import { namedSubject } from './signing-cert-subject.ts';
 import { requireSigningCert } from './signing-certs.ts';
 
+/** A key, and a CSR that waits for its certificate. */
 export async function readRequested(input: SigningCertInput, problems: FieldProblems): Promise<Plan | undefined> {
   const named = await namedSubject(input, problems);
   const keyType = input.private_key_type;

@@ -27,7 +27,8 @@ type Input = UpdateInput<typeof externalBindingFields>;
 
 /**
  * Changes what `input` names; `directory_id` is a uuid. Throws `not_found`, `managed_by_kubernetes`, `token_used` for any
- * change of a used token, an empty one too, `immutable`, and `conflict` when somebody else changed it meanwhile.
+ * change of a used token, an empty one too, `immutable`, `unavailable`, and `conflict` when somebody else changed it
+ * meanwhile.
  */
 export async function updateExternalBinding(
   ca: Ca,

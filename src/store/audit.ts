@@ -37,6 +37,9 @@ export async function appendAudit(db: Db, ...records: readonly AuditRecord[]): P
         as record (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)`.execute(db);
 }
 
+/** When a record was written: its id begins with the time. */
+export const recordedAt = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
+
 /**
  * Makes the partitions of this month and the next two, and one for each month whose records had to go to the default
  * partition. Returns the names of those that were missing. Throws DatabaseUnavailable rather than keep writers waiting:
@@ -49,7 +52,7 @@ export async function ensureAuditPartitions(db: Db, now: Date): Promise<readonly
     if (await makePartition(db, month, ahead === 0)) made.push(month.partition);
   }
   for (let stray = await oldestStray(db); stray !== undefined; stray = await oldestStray(db)) {
-    const month = monthOf(timeOf(stray));
+    const month = monthOf(recordedAt(stray).getTime());
     if (!(await makePartition(db, month, true))) break; // another process is at it
     made.push(month.partition);
   }
@@ -127,5 +130,3 @@ const firstId = (time: number): string =>
     .toString(16)
     .padStart(12, '0')
     .replace(/^(.{8})(.{4})$/, '$1-$2-0000-0000-000000000000');
-
-const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
