@@ -5,7 +5,7 @@ import {
   findApiToken,
   findApiTokenByDigest,
   insertApiToken,
-  listApiTokens as listRows,
+  listApiTokenRows,
   revokeApiToken as revokeRow,
   stampApiToken,
 } from '../store/api-tokens.ts';
@@ -53,7 +53,7 @@ export async function createApiToken(
 
 /** All tokens, revoked and expired ones too, the oldest first. */
 export async function listApiTokens(ca: Ca): Promise<ApiTokenView[]> {
-  const rows = await listRows(ca.database.db);
+  const rows = await listApiTokenRows(ca.database.db);
   return rows.map((row) => viewOf(row, ca.clock.now()));
 }
 

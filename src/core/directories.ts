@@ -1,6 +1,6 @@
 // Directories as callers see them: one, a list, and what each of them shows.
 import type { Db, Tx } from '../store/database.ts';
-import { type DirectoryRow, findDirectory, listDirectoryRows } from '../store/directories.ts';
+import { type DirectoryFilter, type DirectoryRow, findDirectory, listDirectoryRows } from '../store/directories.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';
 import type { Ca } from './ca.ts';
 import { chainOf } from './chains.ts';
@@ -45,8 +45,6 @@ export type SingleDirectoryView = DirectoryView & {
   /** PEM; undefined where the chain leaves this service. */
   readonly rootCert: string | undefined;
 };
-
-export type DirectoryFilter = { readonly signingCertId?: string | undefined };
 
 /** A directory by its uuid. Throws `not_found`. */
 export async function getDirectory(ca: Ca, id: string): Promise<SingleDirectoryView> {

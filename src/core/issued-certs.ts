@@ -6,7 +6,7 @@ import {
   findIssuedCert,
   type IssuedCertFilter,
   type IssuedCertRow,
-  listIssuedCerts as listRows,
+  listIssuedCertRows,
   type StoredCertRow,
 } from '../store/issued-certs.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';
@@ -54,7 +54,7 @@ export async function listIssuedCerts(
   page: PageRequest,
 ): Promise<Page<IssuedCertView>> {
   const now = ca.clock.now();
-  return pageOf(await listRows(ca.database.db, filter, page, now), (row) => issuedCertView(row, now));
+  return pageOf(await listIssuedCertRows(ca.database.db, filter, page, now), (row) => issuedCertView(row, now));
 }
 
 /**

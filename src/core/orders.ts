@@ -4,7 +4,7 @@ import { findIssuedCert } from '../store/issued-certs.ts';
 import {
   cancelOpenOrder,
   findOrder,
-  listOrders as listRows,
+  listOrderRows,
   lockOrder,
   type OrderFilter,
   type OrderRow,
@@ -59,7 +59,7 @@ export async function getOrder(ca: Ca, id: string): Promise<SingleOrderView> {
 /** One page of orders by id. One of the two ids is given. Throws `unknown_cursor`. */
 export async function listOrders(ca: Ca, filter: OrderFilter, page: PageRequest): Promise<Page<OrderView>> {
   const now = ca.clock.now();
-  return pageOf(await listRows(ca.database.db, filter, page, now), (row) => orderView(row, now));
+  return pageOf(await listOrderRows(ca.database.db, filter, page, now), (row) => orderView(row, now));
 }
 
 /** Ends a pending or ready order. Locks the order, so a client who goes on with it wins or loses. Throws `not_found` and `order_not_open`. */

@@ -2,7 +2,7 @@
 import { type RevocationReason, reasonNumbered } from '../resources/revocation-reasons.ts';
 import {
   findSigningCert,
-  listSigningCerts as listRows,
+  listSigningCertRows,
   type SigningCertFilter,
   type SigningCertRow,
   type SigningCertUsers,
@@ -45,7 +45,7 @@ export async function listSigningCerts(
   filter: SigningCertFilter,
   page: PageRequest,
 ): Promise<Page<SigningCertView>> {
-  return pageOf(await listRows(ca.database.db, filter, page), signingCertView);
+  return pageOf(await listSigningCertRows(ca.database.db, filter, page), signingCertView);
 }
 
 /** With what depends on it. Throws `not_found`, also for one that is still being made. */

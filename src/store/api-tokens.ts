@@ -13,7 +13,7 @@ export const insertApiToken = (tx: Tx, token: NewApiToken): Promise<ApiTokenRow>
   tx.insertInto('api_tokens').values(token).returning(COLUMNS).executeTakeFirstOrThrow();
 
 /** All of them, the oldest first: tokens are made by hand, so there are few. */
-export const listApiTokens = (db: Db): Promise<ApiTokenRow[]> =>
+export const listApiTokenRows = (db: Db): Promise<ApiTokenRow[]> =>
   db.selectFrom('api_tokens').select(COLUMNS).orderBy('id').execute();
 
 export const findApiToken = (db: Db, id: string): Promise<ApiTokenRow | undefined> =>

@@ -6,6 +6,7 @@ import { isChangeable, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 export type DirectoryRow = Omit<Selectable<Tables['directories']>, 'origin_uid' | 'origin_generation'>;
+export type DirectoryFilter = { readonly signingCertId?: string | undefined };
 export type DirectoryChanges = Omit<Updateable<Tables['directories']>, 'version' | 'deleted_at'>;
 
 const COLUMNS = [
@@ -40,7 +41,7 @@ export const findDirectory = (db: Db, id: string): Promise<DirectoryRow | undefi
 
 export function listDirectoryRows(
   db: Db,
-  { signingCertId }: { readonly signingCertId?: string | undefined },
+  { signingCertId }: DirectoryFilter,
   page: PageRequest<NameOrId>,
 ): Promise<PageOfRows<DirectoryRow> | undefined> {
   const query = db.selectFrom('directories').select(COLUMNS).where('deleted_at', 'is', null);

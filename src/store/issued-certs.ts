@@ -39,7 +39,7 @@ export const findIssuedCert = (db: Db, id: string): Promise<StoredCertRow | unde
   db.selectFrom('issued_certs').select(STORED).where('id', '=', id).executeTakeFirst();
 
 /** By expiry, then id, where the filter speaks of expiry; else by id. Undefined when there is no row to begin after. */
-export const listIssuedCerts = (
+export const listIssuedCertRows = (
   db: Db,
   filter: IssuedCertFilter,
   page: Paging,

@@ -48,7 +48,7 @@ export const cancelOpenOrder = (tx: Tx, id: string, error: StoredProblem): Promi
   });
 
 /** By id. An open order past its end is listed as invalid, as it is shown. Undefined when there is no row to begin after. */
-export const listOrders = (
+export const listOrderRows = (
   db: Db,
   filter: OrderFilter,
   page: Paging,

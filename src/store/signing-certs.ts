@@ -73,7 +73,7 @@ export const findSigningCert = (
     .where(visible)
     .executeTakeFirst();
 
-export function listSigningCerts(
+export function listSigningCertRows(
   db: Db,
   { certType, parentId }: SigningCertFilter,
   page: PageRequest,

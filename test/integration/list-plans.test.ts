@@ -8,10 +8,10 @@ import { listAuditRows } from '../../src/store/audit-events.ts';
 import type { Db } from '../../src/store/database.ts';
 import { listDirectoryRows } from '../../src/store/directories.ts';
 import { listExternalBindingRows } from '../../src/store/external-bindings.ts';
-import { type IssuedCertFilter, listIssuedCerts } from '../../src/store/issued-certs.ts';
+import { type IssuedCertFilter, listIssuedCertRows } from '../../src/store/issued-certs.ts';
 import type { PageRequest } from '../../src/store/keyset.ts';
-import { listOrders } from '../../src/store/orders.ts';
-import { listSigningCerts } from '../../src/store/signing-certs.ts';
+import { listOrderRows } from '../../src/store/orders.ts';
+import { listSigningCertRows } from '../../src/store/signing-certs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { counts, idOf, notable, recordId, seedMillionCerts } from '../support/million-certs.ts';
 import { openPlanner, type Plan, type Planner, planModes } from '../support/plans.ts';
@@ -118,14 +118,18 @@ describe('issued certs', () => {
   const pages = pagesOf('issued_certs', ['id']);
 
   test.each(cases)('of $whose, $which', ({ filter }) =>
-    expectBounded(pages, (db, page) => listIssuedCerts(db, filter, page, now)),
+    expectBounded(pages, (db, page) => listIssuedCertRows(db, filter, page, now)),
   );
 
   test.each(Object.entries(ids))('of %s, of one serial number', (_, id) =>
-    expectBounded(pages, (db, page) => listIssuedCerts(db, { ...id, serial: Buffer.from('01ff', 'hex') }, page, now), {
-      rows: 10,
-      pages: 30,
-    }),
+    expectBounded(
+      pages,
+      (db, page) => listIssuedCertRows(db, { ...id, serial: Buffer.from('01ff', 'hex') }, page, now),
+      {
+        rows: 10,
+        pages: 30,
+      },
+    ),
   );
 
   test.each([
@@ -135,7 +139,7 @@ describe('issued certs', () => {
     for (const filter of Object.values(filters))
       await expectBounded(
         pages,
-        (db, page) => listIssuedCerts(db, { ...ids['a large directory'], ...filter, subject }, page, now),
+        (db, page) => listIssuedCertRows(db, { ...ids['a large directory'], ...filter, subject }, page, now),
         { rows: 10, pages: 40 },
       );
   });
@@ -143,7 +147,7 @@ describe('issued certs', () => {
   test('of a name on a tenth of all certs, by id', () =>
     expectBounded(
       pages,
-      (db, page) => listIssuedCerts(db, { ...ids['a busy key'], subject: notable.hotName }, page, now),
+      (db, page) => listIssuedCertRows(db, { ...ids['a busy key'], subject: notable.hotName }, page, now),
       { rows: 3 * (LIMIT + 1) + 10, pages: 8 * (LIMIT + 1) },
     ));
 });
@@ -164,7 +168,7 @@ describe('orders', () => {
     [undefined, ...statesOf(orderLifecycle)].map((state) => ({ whose, state, filter: { ...id, state } })),
   );
   test.each(cases)('of $whose, in state $state', ({ filter }) =>
-    expectBounded(pagesOf('orders', ['id']), (db, page) => listOrders(db, filter, page, now), bounds),
+    expectBounded(pagesOf('orders', ['id']), (db, page) => listOrderRows(db, filter, page, now), bounds),
   );
 });
 
@@ -178,7 +182,7 @@ describe('CA certs', () => {
     ['the intermediates below one', { certType: 'intermediate', parentId: idOf(notable.busyParent) }],
     ['the roots below one', { certType: 'root', parentId: idOf(notable.busyParent) }],
   ] as const)('%s', (_, filter) =>
-    expectBounded(pagesOf('signing_certs', ['id']), (db, page) => listSigningCerts(db, filter, page)),
+    expectBounded(pagesOf('signing_certs', ['id']), (db, page) => listSigningCertRows(db, filter, page)),
   );
 });
 
