@@ -26,7 +26,7 @@ export type ServingAcmery = AsyncDisposable & {
   readonly child: ChildProcess;
   readonly ended: Promise<Ended>;
   readonly opsUrl: string;
-  readonly apiUrl: string;
+  readonly apiPort: number;
   /** Resolves with the state of readiness: its status and what the checks say. */
   ready(): Promise<{ readonly status: number; readonly text: string }>;
   untilReady(): Promise<void>;
@@ -53,7 +53,7 @@ export async function serveAcmery(
     child,
     ended,
     opsUrl,
-    apiUrl: `https://localhost:${apiPort}`,
+    apiPort,
     ready,
     async untilReady() {
       const isReady = async (): Promise<boolean> => (await ready().catch(() => ({ status: 0 }))).status === 200;
