@@ -1,0 +1,36 @@
+// Look-ups that come while others are under way go together in the next statement: one round trip for many callers, and
+// never an old answer, since a statement begins after everybody whom it answers has asked.
+
+/** What one statement reads: the values of those keys that it found. */
+type Load<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
+
+type Batch<Value> = PromiseWithResolvers<ReadonlyMap<string, Value>> & { readonly keys: Set<string> };
+
+/** One statement alone would leave the connection idle while its answer is handed out. */
+const MAX_UNDER_WAY = 2;
+
+export function gathered<Value>(load: Load<Value>): (key: string) => Promise<Value | undefined> {
+  let next: Batch<Value> | undefined;
+  let underWay = 0;
+
+  const begin = (): void => {
+    if (next === undefined || underWay === MAX_UNDER_WAY) return;
+    const batch = next;
+    next = undefined;
+    underWay++;
+    load([...batch.keys])
+      .then(batch.resolve, batch.reject)
+      .finally(() => {
+        underWay--;
+        begin();
+      });
+  };
+
+  return async (key) => {
+    next ??= { ...Promise.withResolvers(), keys: new Set() };
+    next.keys.add(key);
+    const { promise } = next;
+    begin();
+    return (await promise).get(key);
+  };
+}

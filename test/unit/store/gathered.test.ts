@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { gathered } from '../../../src/store/gathered.ts';
+
+/** A load whose calls the test answers one by one, with the key itself in capitals; `unknown` is found by nobody. */
+function aLoad() {
+  const calls: { readonly keys: readonly string[]; answer(): void; fail(): void }[] = [];
+  const load = (keys: readonly string[]) => {
+    const { promise, resolve, reject } = Promise.withResolvers<ReadonlyMap<string, string>>();
+    const found = keys.filter((key) => key !== 'unknown').map((key) => [key, key.toUpperCase()] as const);
+    calls.push({ keys, answer: () => resolve(new Map(found)), fail: () => reject(new Error('away')) });
+    return promise;
+  };
+  return { calls, load };
+}
+
+test('two go at once, and all that come meanwhile go together', async () => {
+  const { calls, load } = aLoad();
+  const ask = gathered(load);
+
+  const answers = Promise.all(['a', 'b', 'c', 'd', 'c', 'unknown'].map(ask));
+  expect(calls.map(({ keys }) => keys)).toEqual([['a'], ['b']]);
+  calls[0]?.answer();
+  await expect.poll(() => calls.length).toBe(3);
+  expect(calls[2]?.keys).toEqual(['c', 'd', 'unknown']);
+  calls[1]?.answer();
+  calls[2]?.answer();
+
+  expect(await answers).toEqual(['A', 'B', 'C', 'D', 'C', undefined]);
+});
+
+test('who asks after a call has begun is answered by a later one', async () => {
+  const { calls, load } = aLoad();
+  const ask = gathered(load);
+
+  const early = ask('a');
+  const late = ask('a');
+  for (const call of calls) call.answer();
+
+  expect(calls).toHaveLength(2);
+  expect(await Promise.all([early, late])).toEqual(['A', 'A']);
+});
+
+test('a failure is that of those who went together, and the next go on', async () => {
+  const { calls, load } = aLoad();
+  const ask = gathered(load);
+
+  const failed = ask('a');
+  calls[0]?.fail();
+  await expect(failed).rejects.toThrow('away');
+  const good = ask('b');
+  calls[1]?.answer();
+
+  expect(await good).toBe('B');
+});
