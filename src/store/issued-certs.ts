@@ -3,6 +3,7 @@ import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { type AccountFilter, indexedIds, keyInDirectory } from './account-filter.ts';
 import type { Db } from './database.ts';
 import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage, type TimeRange } from './keyset.ts';
+import { intermediatesOf } from './signing-certs.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['issued_certs']>;
@@ -37,6 +38,15 @@ const STORED = [...LISTED, 'serial', 'der'] as const;
 
 export const findIssuedCert = (db: Db, id: string): Promise<StoredCertRow | undefined> =>
   db.selectFrom('issued_certs').select(STORED).where('id', '=', id).executeTakeFirst();
+
+/** With the intermediates above it, in one round trip. */
+export const findIssuedCertWithChain = (db: Db, id: string) =>
+  db
+    .selectFrom('issued_certs')
+    .select(STORED)
+    .select(intermediatesOf(sql.ref('issued_certs.signing_cert_id')).as('intermediates'))
+    .where('id', '=', id)
+    .executeTakeFirst();
 
 /** By expiry, then id, where the filter speaks of expiry; else by id. Undefined when there is no row to begin after. */
 export const listIssuedCertRows = (

@@ -1,5 +1,5 @@
 // Statements on signing_certs. Rows without certificate and CSR are in the making and hidden from every read by callers.
-import { type Insertable, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveSigningCert } from './move.ts';
@@ -196,17 +196,26 @@ export async function hasSigningCert(db: Db, id: string): Promise<boolean> {
 /** The CA cert itself, its parent, and so on up; deleted ones too, because certificates below them live on. */
 export async function findChain(db: Db, id: string): Promise<readonly ChainRow[]> {
   const { rows } = await sql<ChainRow>`
-    with recursive chain as (
-      select id, parent_id, name, cert_type, state, path_length, name_constraints, der, 0 as depth
-        from signing_certs where id = ${id}
-       union all
-      select p.id, p.parent_id, p.name, p.cert_type, p.state, p.path_length, p.name_constraints, p.der, depth + 1
-        from chain join signing_certs p on p.id = chain.parent_id
-       where depth < ${LONGEST_CHAIN}
-    )
+    ${chainFrom(sql`${id}`)}
     select id, name, cert_type, state, path_length, name_constraints, der from chain order by depth`.execute(db);
   return rows;
 }
+
+/** DER of the intermediates that a row names by its `signing_cert_id`, its issuer first: a column of another statement. */
+export const intermediatesOf = (signingCertId: RawBuilder<unknown>): RawBuilder<Buffer[]> =>
+  sql<Buffer[]>`array(
+    ${chainFrom(signingCertId)}
+    select der from chain where cert_type = 'intermediate' and der is not null order by depth)`;
+
+const chainFrom = (id: RawBuilder<unknown>) => sql`
+  with recursive chain as (
+    select id, parent_id, name, cert_type, state, path_length, name_constraints, der, 0 as depth
+      from signing_certs where id = ${id}
+     union all
+    select p.id, p.parent_id, p.name, p.cert_type, p.state, p.path_length, p.name_constraints, p.der, depth + 1
+      from chain join signing_certs p on p.id = chain.parent_id
+     where depth < ${LONGEST_CHAIN}
+  )`;
 
 const users = (now: Date) =>
   [
