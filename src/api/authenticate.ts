@@ -1,6 +1,6 @@
 // Who calls: an API token, the bootstrap token, or, where the cluster can be asked, a ServiceAccount token.
 import { hash, timingSafeEqual } from 'node:crypto';
-import { apiTokenCallers, isApiToken } from '../core/api-tokens.ts';
+import { callerOfApiToken, isApiToken } from '../core/api-tokens.ts';
 import type { Ca } from '../core/ca.ts';
 import { type Caller, mayDo, type Permission } from '../core/caller.ts';
 import { CaError } from '../core/errors.ts';
@@ -27,14 +27,12 @@ export function authenticator(ca: Ca, { bootstrapToken, callerReview }: Credenti
     throw new RangeError(`The bootstrap token needs at least ${SHORTEST_BOOTSTRAP} characters.`);
   const bootstrapDigest = bootstrapToken === undefined ? undefined : digestOf(bootstrapToken);
 
-  const callerOfApiToken = apiTokenCallers(ca);
-
   const callerOf = async (token: string, { signal }: HttpHead, needed: Permission): Promise<Caller> => {
     // Digests are of one length, and their comparison tells nothing about where they differ.
     if (bootstrapDigest !== undefined && timingSafeEqual(digestOf(token), bootstrapDigest))
       return { kind: 'bootstrap', name: 'bootstrap', permission: 'admin' };
     if (isApiToken(token)) {
-      const caller = await callerOfApiToken(token);
+      const caller = await callerOfApiToken(ca, token);
       return typeof caller === 'string' ? invalid(reasons[caller]) : caller;
     }
     const review = await callerReview?.review(token, signal);

@@ -2,8 +2,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import {
   type ApiTokenRow,
-  apiTokenLookup,
   findApiToken,
+  findApiTokenByDigest,
   insertApiToken,
   listApiTokenRows,
   revokeApiToken as revokeRow,
@@ -78,20 +78,17 @@ export async function revokeApiToken(ca: Ca, actor: Actor, id: string): Promise<
 export const isApiToken = (token: string): boolean => FORM.test(token);
 
 /**
- * Who shows a token: an indexed read for each, never a copy, so that a revoked token ends on every replica at once. Notes
- * the day of use on the side.
+ * Who shows this token: an indexed read, never a copy, so that a revoked token ends on every replica at once. Notes the
+ * day of use on the side.
  */
-export function apiTokenCallers(ca: Ca): (token: string) => Promise<Caller | 'unknown' | 'expired' | 'revoked'> {
-  const lookup = apiTokenLookup(ca.database.db);
-  return async (token) => {
-    const row = await lookup(hash('sha256', token, 'hex'));
-    if (row === undefined) return 'unknown';
-    const now = ca.clock.now();
-    const state = stateOf(row, now);
-    if (state !== 'valid') return state;
-    noteUse(ca, row, now);
-    return { kind: 'api_token', name: formatId('atok', row.id), permission: row.permission };
-  };
+export async function callerOfApiToken(ca: Ca, token: string): Promise<Caller | 'unknown' | 'expired' | 'revoked'> {
+  const row = await findApiTokenByDigest(ca.database.db, hash('sha256', token, 'hex'));
+  if (row === undefined) return 'unknown';
+  const now = ca.clock.now();
+  const state = stateOf(row, now);
+  if (state !== 'valid') return state;
+  noteUse(ca, row, now);
+  return { kind: 'api_token', name: formatId('atok', row.id), permission: row.permission };
 }
 
 /** At most one write a day and token, not waited for: a request must not fail because its stamp did. */

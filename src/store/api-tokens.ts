@@ -1,7 +1,7 @@
 // Statements on api_tokens.
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
-import { gathered } from './gathered.ts';
+import { gatheredReads } from './gathered.ts';
 import type { Tables } from './tables.ts';
 
 type ApiToken = Selectable<Tables['api_tokens']>;
@@ -20,16 +20,15 @@ export const listApiTokenRows = (db: Db): Promise<ApiTokenRow[]> =>
 export const findApiToken = (db: Db, id: string): Promise<ApiTokenRow | undefined> =>
   db.selectFrom('api_tokens').select(COLUMNS).where('id', '=', id).executeTakeFirst();
 
-/** By the SHA-256 digest in hex. Many at once are one statement. */
-export const apiTokenLookup = (db: Db): ((digest: string) => Promise<ApiTokenRow | undefined>) =>
-  gathered(async (digests) => {
-    const rows = await db
-      .selectFrom('api_tokens')
-      .select([...COLUMNS, 'sha256'])
-      .where('sha256', '=', sql<Buffer>`any(${digests.map((digest) => Buffer.from(digest, 'hex'))})`)
-      .execute();
-    return new Map(rows.map(({ sha256, ...row }) => [sha256.toString('hex'), row]));
-  });
+/** By the SHA-256 digest in hex; many at once are one statement. */
+export const findApiTokenByDigest = gatheredReads(async (db, digests) => {
+  const rows = await db
+    .selectFrom('api_tokens')
+    .select([...COLUMNS, 'sha256'])
+    .where('sha256', '=', sql<Buffer>`any(${digests.map((digest) => Buffer.from(digest, 'hex'))})`)
+    .execute();
+  return new Map(rows.map(({ sha256, ...row }): [string, ApiTokenRow] => [sha256.toString('hex'), row]));
+});
 
 /** Undefined when there is no such token or it was revoked before. */
 export const revokeApiToken = (tx: Tx, id: string, now: Date): Promise<ApiTokenRow | undefined> =>

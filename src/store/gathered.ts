@@ -1,6 +1,8 @@
 // Look-ups that come while others are under way go together in the next statement: one round trip for many callers, and
 // never an old answer, since a statement begins after everybody whom it answers has asked.
 
+import type { Db } from './database.ts';
+
 /** What one statement reads: the values of those keys that it found. */
 type Load<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
 
@@ -32,5 +34,17 @@ export function gathered<Value>(load: Load<Value>): (key: string) => Promise<Val
     const { promise } = next;
     begin();
     return (await promise).get(key);
+  };
+}
+
+/** The same for reads of a database: those of one handle go together, and those of a transaction stay alone. */
+export function gatheredReads<Value>(
+  load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
+): (db: Db, key: string) => Promise<Value | undefined> {
+  const asks = new WeakMap<Db, (key: string) => Promise<Value | undefined>>();
+  return (db, key) => {
+    const ask = asks.get(db) ?? gathered((keys) => load(db, keys));
+    asks.set(db, ask);
+    return ask(key);
   };
 }
