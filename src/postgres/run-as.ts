@@ -22,7 +22,7 @@ export async function chooseUser(layout: Layout): Promise<RunAs> {
 
 /**
  * The path by which a program finds the data folder, which `spawnAs` hands it as descriptor 3. The data may lie below a
- * folder that only root may enter (/root/acmery/.acmery), where the user without rights cannot walk from `/`; the
+ * folder that only root may enter, where the user without rights cannot walk from `/`; the
  * descriptor leads straight there, for Postgres and for each process that it forks. So the data stays in the data folder,
  * where backups and volumes expect it, whoever runs us.
  */

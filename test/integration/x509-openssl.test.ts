@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, test as baseTest, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { keyTypes, type LeafKeyType, leafKeyTypes } from '../../src/x509/algorithms.ts';
 import { assembleCertificate, buildTbsCertificate, isSignedBy, newSerial } from '../../src/x509/certificate.ts';
 import { certificatePem, readCertificateChainPem, readCertificatePem } from '../../src/x509/certificate-pem.ts';
@@ -33,13 +33,16 @@ import { signerOf } from '../../src/x509/signer.ts';
 import { keyIdentifierOf } from '../../src/x509/spki.ts';
 
 const run = promisify(execFile);
-const test = baseTest.skipIf(spawnSync('openssl', ['version']).status !== 0);
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 const keys = new Map<LeafKeyType, PrivateKey>();
 let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acmery-x509-'));
   for (const keyType of leafKeyTypes) keys.set(keyType, await generatePrivateKey(keyType));
+});
+beforeEach(({ skip }) => {
+  if (!hasOpenssl) skip('the command openssl is not installed');
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
