@@ -1,4 +1,5 @@
 // What the core needs from outside: time, keys and DNS. Adapters implement these; the core never learns which.
+import type { ChallengeType } from '../lifecycles/challenge.ts';
 import type { Signer } from '../x509/signer.ts';
 
 export type { Signer };
@@ -66,3 +67,25 @@ export type CaaAnswer =
  * has records or is a failure, else up to the top-level domain. Rejects only with the signal's reason.
  */
 export type CaaResolver = (name: string, signal: AbortSignal) => Promise<readonly CaaAnswer[]>;
+
+/** What is to be proved, and what the proof has to show. */
+export type Probe = {
+  readonly type: ChallengeType;
+  readonly identifier: ProbedIdentifier;
+  readonly token: string;
+  readonly keyAuthorization: string;
+  /** The kid of the response (DAC-1). */
+  readonly accountUrl: string;
+};
+/** A DNS name in lower case without `*.`, or an address in its canonical text. */
+export type ProbedIdentifier = { readonly type: 'dns' | 'ip'; readonly value: string };
+
+export type ProbeOutcome =
+  | { readonly outcome: 'valid' }
+  /** `detail` says what was expected, what came and from where; it never holds bytes of the target (ERR-8, SEC-4). */
+  | { readonly outcome: 'failed'; readonly type: ProbeFailure; readonly detail: string };
+/** The error types of RFC 8555 that a failed validation can have (CHA-12). */
+export type ProbeFailure = 'connection' | 'dns' | 'tls' | 'incorrectResponse' | 'unauthorized';
+
+/** Makes one attempt. Rejects only with the signal's reason. */
+export type ChallengeProber = (probe: Probe, signal: AbortSignal) => Promise<ProbeOutcome>;

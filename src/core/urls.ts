@@ -1,6 +1,6 @@
 // Where the service is reached from outside: what directory documents and certificates say, for as long as they live.
 import { isIP } from 'node:net';
-import { formatId } from './ids.ts';
+import { formatId, type IdPrefix } from './ids.ts';
 
 export type Urls = {
   /** HTTPS, without a slash at its end: ACME. May hold `{slug}` as the whole first label of its host. */
@@ -17,10 +17,63 @@ export const ocspUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
 export const caCertificateUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
   `${httpUrl}/ca/${formatId('scrt', signingCertId)}.crt`;
 
-export const directoryUrl = (urls: Urls, slug: string): string => `${acmeUrl(urls, slug)}/directory`;
+/** Where everything of a directory is, as patterns of routes. `:id` is the id of the thing itself. */
+export const acmePaths = {
+  directory: '/acme/:slug/directory',
+  newNonce: '/acme/:slug/new-nonce',
+  newAccount: '/acme/:slug/new-account',
+  newOrder: '/acme/:slug/new-order',
+  newAuthz: '/acme/:slug/new-authz',
+  revokeCert: '/acme/:slug/revoke-cert',
+  keyChange: '/acme/:slug/key-change',
+  renewalInfo: '/acme/:slug/renewal-info',
+  account: '/acme/:slug/account/:id',
+  orders: '/acme/:slug/account/:id/orders',
+  order: '/acme/:slug/order/:id',
+  finalize: '/acme/:slug/order/:id/finalize',
+  authorization: '/acme/:slug/authz/:id',
+  challenge: '/acme/:slug/challenge/:id',
+  certificate: '/acme/:slug/cert/:id',
+  /** `:chain` counts from 1. */
+  alternate: '/acme/:slug/cert/:id/:chain',
+} as const;
+
+type AcmePath = keyof typeof acmePaths;
+
+const idPrefixes = {
+  account: 'acmk',
+  orders: 'acmk',
+  order: 'ordr',
+  finalize: 'ordr',
+  authorization: 'authz',
+  challenge: 'chal',
+  certificate: 'icrt',
+  alternate: 'icrt',
+} as const satisfies { readonly [Path in AcmePath]?: IdPrefix };
+
+/** The prefix of the id in a path. */
+export const idPrefixOf = (path: keyof typeof idPrefixes): IdPrefix => idPrefixes[path];
+
+/** A URL that has no id in it, under one of the slugs of a directory. */
+export const acmeUrl = (urls: Urls, slug: string, path: Exclude<AcmePath, keyof typeof idPrefixes>): string =>
+  absolute(urls, slug, acmePaths[path]);
+
+/** The URL of something that has an id, under one of the slugs of its directory. */
+export const acmeUrlOf = (
+  urls: Urls,
+  slug: string,
+  path: Exclude<keyof typeof idPrefixes, 'alternate'>,
+  uuid: string,
+): string => absolute(urls, slug, acmePaths[path].replace(':id', formatId(idPrefixes[path], uuid)));
+
+/** Another chain of a certificate; they count from 1. */
+export const alternateUrl = (urls: Urls, slug: string, certId: string, chain: number): string =>
+  `${acmeUrlOf(urls, slug, 'certificate', certId)}/${chain}`;
+
+export const directoryUrl = (urls: Urls, slug: string): string => acmeUrl(urls, slug, 'directory');
 /** The kid of an account, under one of the slugs of its directory. */
 export const accountUrl = (urls: Urls, slug: string, acmeKeyId: string): string =>
-  `${acmeUrl(urls, slug)}/account/${formatId('acmk', acmeKeyId)}`;
+  acmeUrlOf(urls, slug, 'account', acmeKeyId);
 
 /** The issuer domain that CAA records name for a directory unless it says another one. */
 export function defaultCaaTag({ publicUrl }: Urls, slug: string): string {
@@ -37,7 +90,8 @@ export const publicHostName = (publicUrl: string): string =>
 
 const SLUG = '{slug}';
 
-const acmeUrl = ({ publicUrl }: Urls, slug: string): string => `${withSlug(publicUrl, slug)}/acme/${slug}`;
+const absolute = ({ publicUrl }: Urls, slug: string, path: string): string =>
+  withSlug(publicUrl, slug) + path.replace(':slug', slug);
 
 const withSlug = (publicUrl: string, slug: string): string => publicUrl.replace(SLUG, slug);
 
