@@ -33,7 +33,7 @@ const STANDARD_ERROR = 2;
 
 /** An error belongs in the field `error`: it is written with name, code, message, stack and causes, and nothing else. */
 export function createLog(options: LogOptions): Log {
-  const destination = options.destination ?? pino.destination({ fd: STANDARD_ERROR, sync: true });
+  const destination = options.destination ?? linesTogether(pino.destination({ fd: STANDARD_ERROR, sync: true }));
   const colour = options.colour ?? (options.destination === undefined && isatty(STANDARD_ERROR));
   const asText: LogDestination = { write: (json) => destination.write(terminalLine(json, colour)) };
   const logger = pino(
@@ -55,6 +55,23 @@ export function createLog(options: LogOptions): Log {
     options.format === 'text' ? asText : destination,
   );
   return logOf(logger);
+}
+
+/** What one turn of the event loop logs is written at once: a write for each line would cost more than the line. */
+function linesTogether(destination: LogDestination): LogDestination {
+  let lines = '';
+  const flush = (): void => {
+    const written = lines;
+    lines = '';
+    if (written !== '') destination.write(written);
+  };
+  process.on('exit', flush);
+  return {
+    write(line) {
+      if (lines === '') setImmediate(flush);
+      lines += line;
+    },
+  };
 }
 
 const logOf = (logger: Logger): Log => ({

@@ -41,9 +41,17 @@ const secretTexts: readonly (readonly [RegExp, string])[] = [
   [/(password|passwd|token|secret|mac_key|hmac)=[^\s&"']+/gi, `$1=${REDACTED}`],
 ];
 
+/** What every one of them holds: almost all text passes by this alone. */
+const HINT_OF_SECRET = /-----BEGIN|acmery_|eyJ|bearer|basic|=|:\/\//i;
+
 /** The text with every secret of a known form replaced. */
 export const withoutSecrets = (text: string): string =>
-  secretTexts.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), withoutUrlPasswords(text));
+  HINT_OF_SECRET.test(text)
+    ? secretTexts.reduce(
+        (rest, [pattern, replacement]) => rest.replace(pattern, replacement),
+        withoutUrlPasswords(text),
+      )
+    : text;
 
 const withoutUrlPasswords = (text: string): string =>
   text.includes('://') ? text.replace(/[^\s"']+/g, withoutPassword) : text;
@@ -95,7 +103,15 @@ function describedError(error: Error, depth: number): Record<string, unknown> {
 
 const isPlain = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 
+/** Almost all names stand in the program, so they are few; those of others are judged each time. */
+const MOST_NAMES = 1_000;
+const judgedNames = new Map<string, boolean>();
+
 function isSecretName(name: string): boolean {
+  const known = judgedNames.get(name);
+  if (known !== undefined) return known;
   const bare = name.toLowerCase().replace(/[-_]/g, '');
-  return secretNameEndings.some((ending) => bare.endsWith(ending));
+  const isSecret = secretNameEndings.some((ending) => bare.endsWith(ending));
+  if (judgedNames.size < MOST_NAMES) judgedNames.set(name, isSecret);
+  return isSecret;
 }
