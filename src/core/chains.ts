@@ -1,22 +1,41 @@
 // Chains of CA certs, from one up to its root.
+import type { CertType } from '../resources/fields.ts';
 import type { Db } from '../store/database.ts';
 import { type ChainRow, findChain } from '../store/signing-certs.ts';
+import { certificatePem } from '../x509/certificate-pem.ts';
 import { type ConstrainingCert, parseNameConstraints } from './name-constraints.ts';
+import { Recent } from './recent.ts';
 
 export type Chain = {
   /** DER, the issuer of leaves first. */
   readonly intermediates: readonly Buffer[];
-  /** Undefined where the chain leaves this service. */
-  readonly root: Buffer | undefined;
+  /** The same in PEM. */
+  readonly intermediatePems: readonly string[];
+  /** PEM; undefined where the chain leaves this service. */
+  readonly rootPem: string | undefined;
 };
 
-/** The certificates above a leaf of this CA cert, deleted CA certs included: one statement. */
+const CHAINS = 1_000;
+const chains = new Recent<Chain>(CHAINS);
+
+/**
+ * The certificates above a leaf of this CA cert, deleted CA certs included. A certificate and its parent never change
+ * once they are there, so a chain that is complete is read once in the life of a process.
+ */
 export async function chainOf(db: Db, signingCertId: string): Promise<Chain> {
+  const known = chains.get(signingCertId);
+  if (known !== undefined) return known;
   const rows = await findChain(db, signingCertId);
-  return {
-    intermediates: rows.flatMap(({ cert_type, der }) => (cert_type === 'intermediate' && der !== null ? [der] : [])),
-    root: rows.find(({ cert_type }) => cert_type === 'root')?.der ?? undefined,
+  const dersOf = (type: CertType) => rows.flatMap((row) => (row.cert_type === type && row.der ? [row.der] : []));
+  const [intermediates, [root]] = [dersOf('intermediate'), dersOf('root')];
+  const chain = {
+    intermediates,
+    intermediatePems: intermediates.map(certificatePem),
+    rootPem: root && certificatePem(root),
   };
+  const isComplete = rows.length > 0 && rows.every(({ der }) => der !== null);
+  if (isComplete) chains.set(signingCertId, chain);
+  return chain;
 }
 
 /** What the CA certs of a chain say about names below them. Throws when a stored one cannot be read, which is a bug. */

@@ -1,7 +1,6 @@
 // Directories as callers see them: one, a list, and what each of them shows.
 import type { Db, Tx } from '../store/database.ts';
 import { type DirectoryFilter, type DirectoryRow, findDirectory, listDirectoryRows } from '../store/directories.ts';
-import { certificatePem } from '../x509/certificate-pem.ts';
 import type { Ca } from './ca.ts';
 import { chainOf } from './chains.ts';
 import type { CaError } from './errors.ts';
@@ -72,14 +71,10 @@ export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
   return changedMeanwhile('directory');
 }
 
-/** With the chain of its CA cert, which is one statement more. */
+/** With the chain of its CA cert. */
 export async function singleDirectoryView(ca: Ca, db: Db, row: DirectoryRow): Promise<SingleDirectoryView> {
-  const { intermediates, root } = await chainOf(db, row.signing_cert_id);
-  return {
-    ...directoryView(ca, row),
-    certChain: intermediates.map(certificatePem),
-    rootCert: root && certificatePem(root),
-  };
+  const { intermediatePems, rootPem } = await chainOf(db, row.signing_cert_id);
+  return { ...directoryView(ca, row), certChain: intermediatePems, rootCert: rootPem };
 }
 
 /** For the records of changes: fields as /v1 shows them. */

@@ -4,7 +4,6 @@ import { formatSeconds } from '../schema/timestamp.ts';
 import type { Db } from '../store/database.ts';
 import {
   findIssuedCert,
-  findIssuedCertWithChain,
   type IssuedCertFilter,
   type IssuedCertRow,
   listIssuedCertRows,
@@ -13,6 +12,7 @@ import {
 import { certificatePem } from '../x509/certificate-pem.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import { chainOf } from './chains.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 import { found } from './object-kinds.ts';
@@ -42,8 +42,10 @@ export async function getIssuedCert(
   ca: Ca,
   id: string,
 ): Promise<SingleIssuedCertView & { readonly certChain: readonly string[] }> {
-  const row = found('issued_cert', id, await findIssuedCertWithChain(ca.database.db, id));
-  return { ...singleView(row, ca.clock.now()), certChain: row.intermediates.map(certificatePem) };
+  const { db } = ca.database;
+  const row = await requireIssuedCert(db, id);
+  const { intermediatePems } = await chainOf(db, row.signing_cert_id);
+  return { ...singleView(row, ca.clock.now()), certChain: intermediatePems };
 }
 
 /** One page, by expiry where the filter speaks of it, else by id. One of the three ids is given. Throws `unknown_cursor`. */

@@ -3,20 +3,19 @@ import { type LeafKeyType, leafKeyTypes, type ProfileName, profileNames } from '
 import type { DirectoryRow } from '../store/directories.ts';
 import { directoryPolicy } from './directory-policy.ts';
 import type { DirectoryPolicy } from './issuance-policy.ts';
+import { Recent } from './recent.ts';
 
 type Versioned = { readonly id: string; readonly version: number };
 
-/** One version of an id at a time; of too many ids the one asked for longest ago goes. */
+/** One version of an id at a time, of at most so many ids. */
 export function versionCache<Row extends Versioned, Value>(most: number, derive: (row: Row) => Value) {
-  const kept = new Map<string, { readonly version: number; readonly value: Value }>();
+  const kept = new Recent<{ readonly version: number; readonly value: Value }>(most);
   return (row: Row): Value => {
     const found = kept.get(row.id);
-    const entry = found?.version === row.version ? found : { version: row.version, value: derive(row) };
-    // A Map lists its keys in the order in which they were set.
-    kept.delete(row.id);
-    kept.set(row.id, entry);
-    if (kept.size > most) for (const [oldest] of kept.entries().take(1)) kept.delete(oldest);
-    return entry.value;
+    if (found?.version === row.version) return found.value;
+    const value = derive(row);
+    kept.set(row.id, { version: row.version, value });
+    return value;
   };
 }
 

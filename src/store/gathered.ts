@@ -1,6 +1,6 @@
 // Look-ups that come while others are under way go together in the next statement: one round trip for many callers, and
 // never an old answer, since a statement begins after everybody whom it answers has asked.
-
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
 
 /** What one statement reads: the values of those keys that it found. */
@@ -48,3 +48,12 @@ export function gatheredReads<Value>(
     return ask(key);
   };
 }
+
+/** Reads of rows by their id. */
+export const gatheredRows = <Row extends { readonly id: string }>(
+  load: (db: Db, ids: RawBuilder<string>) => Promise<readonly Row[]>,
+): ((db: Db, id: string) => Promise<Row | undefined>) =>
+  gatheredReads(async (db, ids) => {
+    const rows = await load(db, sql<string>`any(${ids}::uuid[])`);
+    return new Map(rows.map((row) => [row.id, row]));
+  });

@@ -2,9 +2,8 @@
 import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
 import { type AccountFilter, indexedIds, keyInDirectory } from './account-filter.ts';
 import type { Db } from './database.ts';
-import { gatheredReads } from './gathered.ts';
+import { gatheredRows } from './gathered.ts';
 import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage, type TimeRange } from './keyset.ts';
-import { intermediatesOf } from './signing-certs.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['issued_certs']>;
@@ -37,19 +36,9 @@ const LISTED = [
 ] as const;
 const STORED = [...LISTED, 'serial', 'der'] as const;
 
-export const findIssuedCert = (db: Db, id: string): Promise<StoredCertRow | undefined> =>
-  db.selectFrom('issued_certs').select(STORED).where('id', '=', id).executeTakeFirst();
-
-/** With the intermediates above it; many at once are one round trip. */
-export const findIssuedCertWithChain = gatheredReads(async (db, ids) => {
-  const rows = await db
-    .selectFrom('issued_certs')
-    .select(STORED)
-    .select(intermediatesOf(sql.ref('issued_certs.signing_cert_id')).as('intermediates'))
-    .where('id', '=', sql<string>`any(${ids}::uuid[])`)
-    .execute();
-  return new Map(rows.map((row) => [row.id, row]));
-});
+export const findIssuedCert = gatheredRows<StoredCertRow>((db, ids) =>
+  db.selectFrom('issued_certs').select(STORED).where('id', '=', ids).execute(),
+);
 
 /** By expiry, then id, where the filter speaks of expiry; else by id. Undefined when there is no row to begin after. */
 export const listIssuedCertRows = (

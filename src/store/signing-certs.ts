@@ -201,12 +201,6 @@ export async function findChain(db: Db, id: string): Promise<readonly ChainRow[]
   return rows;
 }
 
-/** DER of the intermediates that a row names by its `signing_cert_id`, its issuer first: a column of another statement. */
-export const intermediatesOf = (signingCertId: RawBuilder<unknown>): RawBuilder<Buffer[]> =>
-  sql<Buffer[]>`array(
-    ${chainFrom(signingCertId)}
-    select der from chain where cert_type = 'intermediate' and der is not null order by depth)`;
-
 const chainFrom = (id: RawBuilder<unknown>) => sql`
   with recursive chain as (
     select id, parent_id, name, cert_type, state, path_length, name_constraints, der, 0 as depth

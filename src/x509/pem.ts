@@ -12,9 +12,14 @@ export type PemBlock = {
 const MAX_LENGTH = 262_144;
 const MARKER = /^-----(BEGIN|END) ([A-Z0-9][A-Z0-9 ]{0,40})-----$/;
 const DASHES = '-----';
+const LINE = 64;
 
-export const toPem = (label: string, der: Buffer): string =>
-  `-----BEGIN ${label}-----\n${der.toString('base64').replace(/(.{64})(?=.)/g, '$1\n')}\n-----END ${label}-----\n`;
+export function toPem(label: string, der: Buffer): string {
+  const base64 = der.toString('base64');
+  let text = `-----BEGIN ${label}-----\n`;
+  for (let from = 0; from < base64.length; from += LINE) text += `${base64.slice(from, from + LINE)}\n`;
+  return `${text}-----END ${label}-----\n`;
+}
 
 /** All blocks, in their order. Text outside of blocks is allowed, as `openssl x509 -text` writes it. */
 export function readPemBlocks(text: string, what: string, maxLength: number = MAX_LENGTH): readonly PemBlock[] {
