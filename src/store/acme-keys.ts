@@ -2,6 +2,7 @@
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
 import type { Db, Tx } from './database.ts';
+import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveAcmeKey } from './move.ts';
 import { isChangeable, type Owner, ownedColumns } from './origin.ts';
@@ -71,8 +72,9 @@ export async function insertAcmeKey(
   return rows[0];
 }
 
-export const findAcmeKey = (db: Db, id: string): Promise<AcmeKeyRow | undefined> =>
-  db.selectFrom('acme_keys').select(COLUMNS).select(slugOfDirectory).where('id', '=', id).executeTakeFirst();
+export const findAcmeKey = gatheredRows<AcmeKeyRow>((db, ids) =>
+  db.selectFrom('acme_keys').select(COLUMNS).select(slugOfDirectory).where('id', '=', ids).execute(),
+);
 
 export function listAcmeKeyRows(
   db: Db,

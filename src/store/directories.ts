@@ -1,6 +1,7 @@
 // Statements on directories.
 import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
+import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { isChangeable, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
@@ -36,8 +37,9 @@ export const insertDirectory = (tx: Tx, directory: Insertable<Tables['directorie
   tx.insertInto('directories').values(directory).returning(COLUMNS).executeTakeFirstOrThrow();
 
 /** Undefined for a deleted one too. */
-export const findDirectory = (db: Db, id: string): Promise<DirectoryRow | undefined> =>
-  db.selectFrom('directories').select(COLUMNS).where('id', '=', id).where('deleted_at', 'is', null).executeTakeFirst();
+export const findDirectory = gatheredRows<DirectoryRow>((db, ids) =>
+  db.selectFrom('directories').select(COLUMNS).where('id', '=', ids).where('deleted_at', 'is', null).execute(),
+);
 
 export function listDirectoryRows(
   db: Db,

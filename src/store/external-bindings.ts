@@ -1,6 +1,7 @@
 // Statements on external_bindings: EAB tokens.
 import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
+import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { isChangeable, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
@@ -53,14 +54,15 @@ export async function insertExternalBinding(
 }
 
 /** Undefined for a deleted one too. */
-export const findExternalBinding = (db: Db, id: string): Promise<ExternalBindingRow | undefined> =>
+export const findExternalBinding = gatheredRows<ExternalBindingRow>((db, ids) =>
   db
     .selectFrom('external_bindings')
     .select(COLUMNS)
     .select(slugOfDirectory)
-    .where('id', '=', id)
+    .where('id', '=', ids)
     .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+    .execute(),
+);
 
 export function listExternalBindingRows(
   db: Db,

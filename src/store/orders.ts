@@ -3,6 +3,7 @@ import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { OrderState } from '../lifecycles/order.ts';
 import { type AccountFilter, indexedIds, keyInDirectory } from './account-filter.ts';
 import type { Db, Tx } from './database.ts';
+import { gatheredRows } from './gathered.ts';
 import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage } from './keyset.ts';
 import { moveOrder } from './move.ts';
 import type { StoredProblem, Tables } from './tables.ts';
@@ -32,8 +33,9 @@ const SINGLE = [...LISTED, 'error', 'issued_cert_id'] as const;
 /** More than a sweep leaves behind; the bound keeps lists fast when none has run for days. */
 const MOST_OVERDUE = 10_000;
 
-export const findOrder = (db: Db, id: string): Promise<SingleOrderRow | undefined> =>
-  db.selectFrom('orders').select(SINGLE).where('id', '=', id).executeTakeFirst();
+export const findOrder = gatheredRows<SingleOrderRow>((db, ids) =>
+  db.selectFrom('orders').select(SINGLE).where('id', '=', ids).execute(),
+);
 
 /** For who is about to decide by its state. */
 export const lockOrder = (tx: Tx, id: string): Promise<SingleOrderRow | undefined> =>
