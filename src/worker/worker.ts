@@ -26,8 +26,7 @@ export function startWorker(ca: Ca): AsyncDisposable {
 function startDuty(ca: Ca, { name, intervalMs, run }: Duty): Periodic {
   const onError = (error: unknown) => ca.events.taskFailed({ task: name, attempt: 1, error });
   const task = async () => {
-    await runAlone(ca, name, run);
-    ca.events.taskDone({ task: name });
+    if (await runAlone(ca, name, run)) ca.events.taskDone({ task: name });
   };
   const periodic = new Periodic({ intervalMs, task, onError });
   void periodic.runNow();

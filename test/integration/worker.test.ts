@@ -193,10 +193,10 @@ test('a duty is done by one replica at a time, and by the next when that is done
     });
   const first = duty('first', released);
   await isHeld;
-  await duty('second', Promise.resolve());
+  expect(await duty('second', Promise.resolve())).toBe(false);
   await runAlone(given.ca, 'another duty', async () => void done.push('other'));
   release();
-  await first;
+  expect(await first).toBe(true);
   expect(done).toEqual(['other', 'first']);
   await expect(runAlone(given.ca, 'some duty', () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
   await duty('third', Promise.resolve());
