@@ -1,11 +1,14 @@
 // Composition: where the concrete parts meet, in reading order. No decisions are made here.
 import { join } from 'node:path';
+import { acmeDoor } from './acme/door.ts';
+import { acmeRoutes } from './acme/routes.ts';
 import { apiDoor } from './api/door.ts';
 import { apiRoutes } from './api/routes.ts';
 import { processEnvironment } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
 import type { Ca } from './core/ca.ts';
 import { ClockWatch } from './core/clock-watch.ts';
+import { openNonces } from './core/nonces.ts';
 import { Periodic } from './core/periodic.ts';
 import { ensureWrapKey } from './core/secret-box.ts';
 import { keepServingCertificate } from './core/serving-certificate.ts';
@@ -42,6 +45,7 @@ const TLS_FILES_INTERVAL_MS = 10_000;
 const DRAIN_MS = 15_000;
 
 export type App = {
+  readonly acmeUrl: string;
   readonly apiUrl: string;
   readonly opsUrl: string;
   /** File with the trust anchors of our own HTTPS; undefined where the operator's certificate is served. */
@@ -98,6 +102,14 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   const { bootstrapToken } = settings;
   const credentials = bootstrapToken === undefined ? {} : { bootstrapToken };
   const { tls, anchorsFile } = await servingTls(settings, ca, scope, every);
+  const acmeListener = await openListener({
+    setting: 'ACMERY_ACME_LISTEN',
+    address: settings.acmeListen,
+    door: mount(acmeDoor({ ca, nonces: await openNonces(ca), routes: acmeRoutes }), mounting),
+    events,
+    tls,
+  });
+  scope.use(acmeListener);
   const apiListener = await openListener({
     setting: 'ACMERY_API_LISTEN',
     address: settings.apiListen,
@@ -110,6 +122,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   events.serverReady({ startMs: performance.now() });
   const running = scope.move();
   return {
+    acmeUrl: acmeListener.url,
     apiUrl: apiListener.url,
     opsUrl: opsListener.url,
     anchorsFile,
@@ -117,7 +130,8 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
       const begun = performance.now();
       state.stage = 'stopping';
       events.serverDraining({ reason, deadlineMs: DRAIN_MS });
-      const { cutConnections } = await apiListener.drain(DRAIN_MS);
+      const drained = await Promise.all([acmeListener, apiListener].map((listener) => listener.drain(DRAIN_MS)));
+      const cutConnections = drained.reduce((sum, { cutConnections: cut }) => sum + cut, 0);
       await running.disposeAsync();
       events.serverStopped({ durationMs: performance.now() - begun, cutConnections });
     },

@@ -8,6 +8,7 @@ import type { Static, TSchema } from '../schema/define.ts';
 /** What every request stands on, signed or not. */
 export type AcmeRequest = {
   readonly ca: Ca;
+  readonly method: 'GET' | 'HEAD' | 'POST';
   /** As it is now, with the slug that the request used. */
   readonly directory: AcmeDirectory;
   /** Text of the `:names` in the path. */
@@ -22,9 +23,10 @@ export type AcmeRequest = {
 
 /** Signed by the key of a valid account of this directory. */
 export type ByAccount = { readonly account: AcmeAccount };
-/** Signed by the key that the request itself holds. `url` is that of the request: inner JWS repeat it. */
+/** Signed by the key that the request itself holds. */
 export type ByKey = { readonly key: AccountKey };
 
+/** `url` is that of the request: inner JWS repeat it. */
 export type Signers = {
   account: ByAccount & { readonly url: string };
   newKey: ByKey & { readonly url: string };
@@ -41,22 +43,52 @@ export type AcmeReply = {
 
 type Handle<Request> = (request: Request) => Promise<AcmeReply>;
 
-/** Without a signature: the directory, nonces, renewal information. HEAD is answered wherever GET is. */
+/** Without a signature: the directory, nonces, renewal information. HEAD is answered wherever GET is, and POST-as-GET. */
 export type OpenRoute = {
   readonly path: string;
+  /** Other paths of the same thing. */
+  readonly alsoAt?: readonly string[];
   readonly signer: 'none';
   readonly handle: Handle<AcmeRequest>;
 };
 
-/** A POST in a JWS. `json` undefined: POST-as-GET alone, whose payload is the empty string (HTTP-7). */
-export type SignedRoute<Signer extends keyof Signers, Json extends TSchema | undefined> = {
+/** What came in the JWS; undefined for the empty string. */
+type Payload<Json, OrEmpty> = Json extends TSchema
+  ? Static<Json> | (OrEmpty extends true ? undefined : never)
+  : undefined;
+
+/** A POST in a JWS. Without `json` it is POST-as-GET alone, whose payload is the empty string (HTTP-7). */
+type SignedRow<Signer extends keyof Signers, Json extends TSchema | undefined, OrEmpty extends boolean> = {
   readonly path: string;
   readonly signer: Signer;
   /** Members that the schema does not name are ignored (ORD-29). */
-  readonly json: Json;
-  /** Whether the empty payload is taken too, and comes as undefined. */
-  readonly orEmpty: boolean;
-  readonly handle: Handle<
-    AcmeRequest & Signers[Signer] & { readonly payload: Json extends TSchema ? Static<Json> | undefined : undefined }
-  >;
+  readonly json?: Json;
+  /** Whether the empty payload is taken beside JSON. */
+  readonly orEmpty?: OrEmpty;
+  readonly handle: Handle<SignedRequest & Signers[Signer] & { readonly payload: Payload<Json, OrEmpty> }>;
 };
+
+/** What the checks give to every signed row. */
+export type SignedRequest = AcmeRequest & { readonly url: string; readonly payload: unknown };
+
+/** A signed row as the door has it: whatever its handler sees, the checks have made. */
+export type SignedRoute = {
+  readonly path: string;
+  readonly signer: keyof Signers;
+  readonly json?: TSchema | undefined;
+  readonly orEmpty?: boolean;
+  handle(request: SignedRequest): Promise<AcmeReply>;
+};
+
+export type AcmeRoute = OpenRoute | SignedRoute;
+
+export const openRoute = (row: Omit<OpenRoute, 'signer'>): OpenRoute => ({ ...row, signer: 'none' });
+
+/** A row whose handler sees signer and payload as the row declares them. */
+export const signedRoute = <
+  const Signer extends keyof Signers,
+  Json extends TSchema | undefined = undefined,
+  const OrEmpty extends boolean = false,
+>(
+  row: SignedRow<Signer, Json, OrEmpty>,
+): SignedRoute => row;

@@ -41,13 +41,14 @@ function stopSignal(): AbortSignal {
   return stopping.signal;
 }
 
-function whatNext({ apiUrl, opsUrl, anchorsFile }: App, { dataDir }: Settings): string {
-  const api = apiUrl.replace(/127\.0\.0\.1|\[::1?\]|0\.0\.0\.0/, 'localhost');
+function whatNext({ acmeUrl, apiUrl, opsUrl, anchorsFile }: App, { dataDir }: Settings): string {
+  const [acme, api] = [atLocalhost(acmeUrl), atLocalhost(apiUrl)];
   const trust = anchorsFile === undefined ? '' : ` --cacert ${anchorsFile}`;
   const dataFlag = dataDir === '.acmery' ? '' : ` --data-dir ${dataDir}`;
   return `
 Acmery is ready. Ctrl-C stops it; the next start finds everything again in ${dataDir}.
 
+  ACME         ${acme}/acme/<slug>/directory   (of a directory that /v1 makes)
   management   ${api}/v1   (documentation: ${api}/v1/docs)
   operations   ${opsUrl}/readyz  ${opsUrl}/metrics${anchorsFile === undefined ? '' : `\n  trust        ${anchorsFile}`}
 
@@ -57,3 +58,5 @@ Make an API token in another terminal and use it:
   curl${trust} -H "Authorization: Bearer $TOKEN" ${api}/v1/signing_certs
 `;
 }
+
+const atLocalhost = (url: string): string => url.replace(/127\.0\.0\.1|\[::1?\]|0\.0\.0\.0/, 'localhost');

@@ -46,6 +46,10 @@ export const settings = {
     env: 'ACMERY_DATABASE_STATEMENT_TIMEOUT',
     about: 'A statement that runs longer is cancelled.',
   }),
+  acmeListen: withDefault(listenAddress, '127.0.0.1:8443', {
+    env: 'ACMERY_ACME_LISTEN',
+    about: 'ACME over HTTPS: `/acme/{slug}/directory`.',
+  }),
   apiListen: withDefault(listenAddress, '127.0.0.1:8444', {
     env: 'ACMERY_API_LISTEN',
     about: '`/v1` over HTTPS.',

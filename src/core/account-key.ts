@@ -1,9 +1,10 @@
 // Public keys of accounts: how they are read, and that none of them was anything else before.
 import { DatabaseError } from '../store/database-error.ts';
 import { findKeyUse, isCertificateKey } from '../store/used-keys.ts';
-import { jwkOf, type PublicJwk, thumbprintOf } from '../x509/jwk.ts';
+import { jwkOf, type PublicJwk, spkiOfJwk, thumbprintOf } from '../x509/jwk.ts';
 import { readPublicKey } from '../x509/public-key.ts';
 import { X509Error } from '../x509/x509-error.ts';
+import { AcmeError } from './acme-error.ts';
 import type { Ca } from './ca.ts';
 import { CaError, type FieldProblem } from './errors.ts';
 import { invalid } from './field-problems.ts';
@@ -26,6 +27,16 @@ export function readAccountKey(pem: string): AccountKey {
   } catch (error) {
     if (!(error instanceof X509Error)) throw error;
     throw invalid([{ field: 'public_key', code: error.code, message: error.message }]);
+  }
+}
+
+/** The key in a JWS (RFC 8555 section 6.2). Throws `badPublicKey` for all that is no key of an accepted type and strength. */
+export function accountKeyOfJwk(jwk: unknown): AccountKey {
+  try {
+    return accountKeyOf(spkiOfJwk(jwk, 'the key in "jwk"'));
+  } catch (error) {
+    if (!(error instanceof X509Error)) throw error;
+    throw new AcmeError('badPublicKey', error.message, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 // Where the service is reached from outside: what directory documents and certificates say, for as long as they live.
 import { isIP } from 'node:net';
-import { formatId, type IdPrefix } from './ids.ts';
+import { formatId, type IdPrefix, parseId } from './ids.ts';
 
 export type Urls = {
   /** HTTPS, without a slash at its end: ACME. May hold `{slug}` as the whole first label of its host. */
@@ -75,6 +75,34 @@ export const directoryUrl = (urls: Urls, slug: string): string => acmeUrl(urls, 
 export const accountUrl = (urls: Urls, slug: string, acmeKeyId: string): string =>
   acmeUrlOf(urls, slug, 'account', acmeKeyId);
 
+export type AccountUrl = { readonly slug: string; readonly id: string };
+
+/** The slug and id in a URL that accountUrl gave, byte for byte (JWS-10); undefined for all else. */
+export function readAccountUrl(urls: Urls, text: string): AccountUrl | undefined {
+  const [, slug = '', typeId = ''] = ACCOUNT_URL.exec(text) ?? [];
+  const id = parseId(idPrefixes.account, typeId);
+  return id !== undefined && accountUrl(urls, slug, id) === text ? { slug, id } : undefined;
+}
+
+/** What a client may call the URL of its request, whose path and query are as sent: with port 443 named or not (JWS-13). */
+export function requestUrls({ publicUrl }: Urls, slug: string, pathAndQuery: string): readonly string[] {
+  const base = withSlug(publicUrl, slug);
+  const origin = /^https:\/\/[^/]*/.exec(base)?.[0] ?? '';
+  const withoutPort = origin.replace(/:443$/, '');
+  const origins = /:\d+$/.test(withoutPort) ? [origin] : [withoutPort, `${withoutPort}:443`];
+  return origins.map((start) => start + base.slice(origin.length) + pathAndQuery);
+}
+
+export const hasHostPerDirectory = ({ publicUrl }: Urls): boolean => publicUrl.includes(SLUG);
+
+/** The slug in a Host header where every directory has a host of its own (DIR-4); undefined for other hosts. */
+export function slugInHost({ publicUrl }: Urls, host: string): string | undefined {
+  if (!publicUrl.includes(SLUG)) return undefined;
+  const domain = new URL(publicUrl.replace(SLUG, 'slug')).hostname.slice('slug'.length);
+  const name = host.toLowerCase().replace(/:\d+$/, '');
+  return name.endsWith(domain) ? name.slice(0, -domain.length) : undefined;
+}
+
 /** The issuer domain that CAA records name for a directory unless it says another one. */
 export function defaultCaaTag({ publicUrl }: Urls, slug: string): string {
   const host = new URL(withSlug(publicUrl, slug)).hostname;
@@ -89,6 +117,7 @@ export const publicHostName = (publicUrl: string): string =>
   withoutBrackets(new URL(publicUrl).hostname).replace(`${SLUG}.`, '*.');
 
 const SLUG = '{slug}';
+const ACCOUNT_URL = /\/acme\/([^/]{1,63})\/account\/([^/]{1,40})$/;
 
 const absolute = ({ publicUrl }: Urls, slug: string, path: string): string =>
   withSlug(publicUrl, slug) + path.replace(':slug', slug);

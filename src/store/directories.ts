@@ -10,7 +10,7 @@ export type DirectoryRow = Omit<Selectable<Tables['directories']>, 'origin_uid' 
 export type DirectoryFilter = { readonly signingCertId?: string | undefined };
 export type DirectoryChanges = Omit<Updateable<Tables['directories']>, 'version' | 'deleted_at'>;
 
-const COLUMNS = [
+export const directoryColumns = [
   ...ownedColumns,
   'created_at',
   'deleted_at',
@@ -34,11 +34,11 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof Tables['directories'])[];
 
 export const insertDirectory = (tx: Tx, directory: Insertable<Tables['directories']>): Promise<DirectoryRow> =>
-  tx.insertInto('directories').values(directory).returning(COLUMNS).executeTakeFirstOrThrow();
+  tx.insertInto('directories').values(directory).returning(directoryColumns).executeTakeFirstOrThrow();
 
 /** Undefined for a deleted one too. */
 export const findDirectory = gatheredRows<DirectoryRow>((db, ids) =>
-  db.selectFrom('directories').select(COLUMNS).where('id', '=', ids).where('deleted_at', 'is', null).execute(),
+  db.selectFrom('directories').select(directoryColumns).where('id', '=', ids).where('deleted_at', 'is', null).execute(),
 );
 
 export function listDirectoryRows(
@@ -46,7 +46,7 @@ export function listDirectoryRows(
   { signingCertId }: DirectoryFilter,
   page: PageRequest<NameOrId>,
 ): Promise<PageOfRows<DirectoryRow> | undefined> {
-  const query = db.selectFrom('directories').select(COLUMNS).where('deleted_at', 'is', null);
+  const query = db.selectFrom('directories').select(directoryColumns).where('deleted_at', 'is', null);
   const within = signingCertId === undefined ? {} : { signing_cert_id: signingCertId };
   return readPage(db, query, { table: 'directories', within, columns: columnsBy(page.sort) }, page);
 }
@@ -64,7 +64,7 @@ export const updateDirectory = (
     .where('version', '=', version)
     .where('deleted_at', 'is', null)
     .where(isChangeable)
-    .returning(COLUMNS)
+    .returning(directoryColumns)
     .executeTakeFirst();
 
 /** Makes it a tombstone. Undefined when it is one already, or is not to be changed here. */
@@ -75,5 +75,5 @@ export const deleteDirectory = (tx: Tx, id: string, now: Date): Promise<Director
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .where(isChangeable)
-    .returning(COLUMNS)
+    .returning(directoryColumns)
     .executeTakeFirst();

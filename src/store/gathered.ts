@@ -1,18 +1,21 @@
-// Look-ups that come while others are under way go together in the next statement: one round trip for many callers, and
+// Calls that come while others are under way go together in the next statement: one round trip for many callers, and
 // never an old answer, since a statement begins after everybody whom it answers has asked.
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
 
+/** What one statement does for many; it gives what tells each of them its own answer. */
+type Run<Ask, Answer> = (asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>;
+
 /** What one statement reads: the values of those keys that it found. */
 type Load<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
 
-type Batch<Value> = PromiseWithResolvers<ReadonlyMap<string, Value>> & { readonly keys: Set<string> };
+type Batch<Ask, Answer> = PromiseWithResolvers<(ask: Ask) => Answer> & { readonly asks: Ask[] };
 
 /** One statement alone would leave the connection idle while its answer is handed out. */
 const MAX_UNDER_WAY = 2;
 
-export function gathered<Value>(load: Load<Value>): (key: string) => Promise<Value | undefined> {
-  let next: Batch<Value> | undefined;
+export function gatheredCalls<Ask, Answer>(run: Run<Ask, Answer>): (ask: Ask) => Promise<Answer> {
+  let next: Batch<Ask, Answer> | undefined;
   let underWay = 0;
 
   const begin = (): void => {
@@ -20,7 +23,7 @@ export function gathered<Value>(load: Load<Value>): (key: string) => Promise<Val
     const batch = next;
     next = undefined;
     underWay++;
-    load([...batch.keys])
+    run(batch.asks)
       .then(batch.resolve, batch.reject)
       .finally(() => {
         underWay--;
@@ -28,24 +31,38 @@ export function gathered<Value>(load: Load<Value>): (key: string) => Promise<Val
       });
   };
 
-  return async (key) => {
-    next ??= { ...Promise.withResolvers(), keys: new Set() };
-    next.keys.add(key);
+  return async (ask) => {
+    next ??= { ...Promise.withResolvers(), asks: [] };
+    next.asks.push(ask);
     const { promise } = next;
     begin();
-    return (await promise).get(key);
+    return (await promise)(ask);
   };
 }
 
-/** The same for reads of a database: those of one handle go together, and those of a transaction stay alone. */
-export function gatheredReads<Value>(
+/** Look-ups by a key, of which a statement names each once. */
+export const gathered = <Value>(load: Load<Value>): ((key: string) => Promise<Value | undefined>) =>
+  gatheredCalls(async (keys: readonly string[]) => {
+    const found = await load([...new Set(keys)]);
+    return (key) => found.get(key);
+  });
+
+/** The same for a database: calls on one handle go together, and those of a transaction stay alone. */
+export const gatheredOn = <Ask, Answer>(
+  run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>,
+): ((db: Db, ask: Ask) => Promise<Answer>) =>
+  perDatabase((db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks)));
+
+export const gatheredReads = <Value>(
   load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
-): (db: Db, key: string) => Promise<Value | undefined> {
-  const asks = new WeakMap<Db, (key: string) => Promise<Value | undefined>>();
-  return (db, key) => {
-    const ask = asks.get(db) ?? gathered((keys) => load(db, keys));
-    asks.set(db, ask);
-    return ask(key);
+): ((db: Db, key: string) => Promise<Value | undefined>) => perDatabase((db) => gathered((keys) => load(db, keys)));
+
+function perDatabase<Ask, Answer>(gather: (db: Db) => (ask: Ask) => Promise<Answer>) {
+  const asks = new WeakMap<Db, (ask: Ask) => Promise<Answer>>();
+  return (db: Db, ask: Ask): Promise<Answer> => {
+    const gatheredAsk = asks.get(db) ?? gather(db);
+    asks.set(db, gatheredAsk);
+    return gatheredAsk(ask);
   };
 }
 

@@ -334,7 +334,6 @@ type NonceKeysTable = {
 
 type SpentNoncesTable = {
   nonce: Bytea;
-  expires_at: Timestamptz;
 };
 
 type RateLimitsTable = {

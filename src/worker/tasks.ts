@@ -1,6 +1,7 @@
 // What is done in the background: rows that become due, and duties that come round. A new task is a row here.
 import { ensureAuditPartitions } from '../core/audit-partitions.ts';
 import type { Ca } from '../core/ca.ts';
+import { sweepNonces } from '../core/nonces.ts';
 import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
 import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
 
@@ -41,5 +42,6 @@ export const dueTasks: readonly DueTask[] = [
 
 export const duties: readonly Duty[] = [
   { name: 'pending_signing_certs', intervalMs: MINUTE_MS, run: finishPendingSigningCerts },
+  { name: 'spent_nonces', intervalMs: 5 * MINUTE_MS, run: sweepNonces },
   { name: 'audit_partitions', intervalMs: DAY_MS, run: ensureAuditPartitions },
 ];

@@ -62,6 +62,8 @@ async function start(dataDir: string, idleMs: number): Promise<Start> {
       '--',
       '--data-dir',
       dataDir,
+      '--acme-listen',
+      '127.0.0.1:0',
       '--api-listen',
       '127.0.0.1:0',
       '--ops-listen',

@@ -101,6 +101,8 @@ describe('doctor', () => {
       'doctor',
       '--output',
       'json',
+      '--acme-listen',
+      '127.0.0.1:0',
       '--api-listen',
       '127.0.0.1:0',
       '--ops-listen',

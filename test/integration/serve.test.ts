@@ -36,6 +36,8 @@ describe('from nothing', () => {
 
     expect(await first.api('/v1/openapi.json')).toMatchObject({ status: 200 });
     expect(await first.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
+    const noDirectory = await first.acme('/acme/web/directory');
+    expect(noDirectory).toMatchObject({ status: 404, body: expect.stringContaining('urn:ietf:params:acme:error:') });
     expect(await first.stop('SIGINT')).toMatchObject({ code: 0 });
 
     const second = await serveAcmery(dataDir);
@@ -87,6 +89,7 @@ describe('from nothing', () => {
 
     expect(people.stderr).toContain('names=["::1","localhost"]');
     expect(people.stdout).toContain('token create --name me --permission admin');
+    expect(people.stdout).toContain('/acme/<slug>/directory');
     expect(machines.stdout).toBe('');
     const lines = machines.stderr
       .trim()
@@ -188,6 +191,8 @@ describe('the database', () => {
         'serve',
         '--data-dir',
         await aDataDir(),
+        '--acme-listen',
+        '127.0.0.1:0',
         '--api-listen',
         '127.0.0.1:0',
         '--ops-listen',
@@ -210,7 +215,7 @@ describe('one line each, and no start', () => {
     const { code, stderr } = await runAcmery(['serve', '--log-level', 'error', ...args], options);
     return { code, lines: stderr.trim().split('\n') };
   };
-  const anyPorts = ['--api-listen', '127.0.0.1:0', '--ops-listen', '127.0.0.1:0'];
+  const anyPorts = ['--acme-listen', '127.0.0.1:0', '--api-listen', '127.0.0.1:0', '--ops-listen', '127.0.0.1:0'];
 
   test('a port that is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

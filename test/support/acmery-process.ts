@@ -32,6 +32,8 @@ export type ServingAcmery = AsyncDisposable & {
   untilReady(): Promise<void>;
   /** Status, headers and body of a request to the API listener, whose certificate is verified with our anchor. */
   api(path: string, headers?: Record<string, string>): Promise<{ status: number; retryAfter?: string; body: string }>;
+  /** The same of a request to the ACME listener. */
+  acme(path: string): Promise<{ status: number; retryAfter?: string; body: string }>;
   stop(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<Ended>;
 };
 
@@ -41,19 +43,23 @@ export async function serveAcmery(
   args: readonly string[] = [],
   options: RunOptions = {},
 ): Promise<ServingAcmery> {
-  const [apiPort, opsPort] = [await freePort(), await freePort()];
-  const listen = ['--api-listen', `127.0.0.1:${apiPort}`, '--ops-listen', `127.0.0.1:${opsPort}`];
+  const ports = { acme: await freePort(), api: await freePort(), ops: await freePort() };
+  const listen = Object.entries(ports).flatMap(([door, port]) => [`--${door}-listen`, `127.0.0.1:${port}`]);
   const { child, ended } = started(['serve', '--data-dir', dataDir, ...listen, ...args], options);
-  const opsUrl = `http://127.0.0.1:${opsPort}`;
+  const opsUrl = `http://127.0.0.1:${ports.ops}`;
   const ready = async (): Promise<{ status: number; text: string }> => {
     const reply = await fetch(`${opsUrl}/readyz?verbose`);
     return { status: reply.status, text: await reply.text() };
+  };
+  const getFrom = async (port: number, path: string, headers: Record<string, string> = {}) => {
+    const ca = await readFile(join(dataDir, 'tls', 'ca.crt'));
+    return get({ host: 'localhost', port, path, headers, ca, family: 4 });
   };
   return {
     child,
     ended,
     opsUrl,
-    apiPort,
+    apiPort: ports.api,
     ready,
     async untilReady() {
       const isReady = async (): Promise<boolean> => (await ready().catch(() => ({ status: 0 }))).status === 200;
@@ -62,10 +68,8 @@ export async function serveAcmery(
       });
       await Promise.race([eventually('acmery is ready', isReady, 30_000), early]);
     },
-    async api(path, headers = {}) {
-      const ca = await readFile(join(dataDir, 'tls', 'ca.crt'));
-      return get({ host: 'localhost', port: apiPort, path, headers, ca, family: 4 });
-    },
+    api: (path, headers) => getFrom(ports.api, path, headers),
+    acme: (path) => getFrom(ports.acme, path),
     stop(signal) {
       child.kill(signal);
       return ended;

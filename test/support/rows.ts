@@ -135,7 +135,7 @@ export function exampleRows(): Rows {
     api_tokens: { id: newUuid(now), name: 'ci', sha256: bytes(`token ${token}`), permission: 'write', created_at: now },
     service_state: { key: `wrap-check-${token}`, value: '{}' },
     nonce_keys: { kid: 'kid', key: bytes('key') },
-    spent_nonces: { nonce: bytes(`nonce ${token}`), expires_at: later },
+    spent_nonces: { nonce: bytes(`nonce ${token}`) },
     rate_limits: { kind: 'orders', subject: account, full_at: now },
     audit: {
       id: newUuid(now),

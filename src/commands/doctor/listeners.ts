@@ -9,12 +9,16 @@ const ANSWER_MS = 2_000;
 export async function checkListeners({ settings }: Patient): Promise<Finding> {
   const running = await runningAcmery(settings.opsListen);
   if (running !== undefined) return ok(`a running Acmery holds them (${running})`);
-  const addresses = { ACMERY_API_LISTEN: settings.apiListen, ACMERY_OPS_LISTEN: settings.opsListen };
+  const addresses = {
+    ACMERY_ACME_LISTEN: settings.acmeListen,
+    ACMERY_API_LISTEN: settings.apiListen,
+    ACMERY_OPS_LISTEN: settings.opsListen,
+  };
   for (const [setting, address] of Object.entries(addresses)) {
     const problem = await problemWith(setting, address);
     if (problem !== undefined) return failed(problem.message, 'Free the address or change the setting.');
   }
-  return ok(`${Object.values(addresses).map(formatAddress).join(' and ')} are free`);
+  return ok(`${Object.values(addresses).map(formatAddress).join(', ')} are free`);
 }
 
 async function problemWith(setting: string, address: ListenAddress): Promise<Error | undefined> {

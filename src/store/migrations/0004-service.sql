@@ -34,11 +34,8 @@ create unlogged table nonce_keys (
 );
 
 create unlogged table spent_nonces (
-  nonce       bytea not null primary key,
-  expires_at  timestamptz not null
+  nonce  bytea not null primary key            -- begins with the time it was made at: the oldest go by a range
 );
-
-create index spent_nonces_expires_at_idx on spent_nonces (expires_at);
 
 create unlogged table rate_limits (
   kind     text collate "C" not null,

@@ -26,6 +26,7 @@ test('without any source every setting has its default', () => {
   expect(load({})).toMatchObject({
     dataDir: '.acmery',
     databaseUrl: undefined,
+    acmeListen: { host: '127.0.0.1', port: 8443 },
     apiListen: { host: '127.0.0.1', port: 8444 },
     trustedProxies: [],
     databaseStatementTimeout: 30_000,

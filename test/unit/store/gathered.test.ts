@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { gathered } from '../../../src/store/gathered.ts';
+import { gathered, gatheredCalls } from '../../../src/store/gathered.ts';
 
 /** A load whose calls the test answers one by one, with the key itself in capitals; `unknown` is found by nobody. */
 function aLoad() {
@@ -51,4 +51,11 @@ test('a failure is that of those who went together, and the next go on', async (
   calls[1]?.answer();
 
   expect(await good).toBe('B');
+});
+
+test('calls are told apart, though they ask for the same', async () => {
+  const spent = new Set<string>();
+  const claim = gatheredCalls(async (_: readonly string[]) => (nonce: string) => spent.size < spent.add(nonce).size);
+
+  expect(await Promise.all(['a', 'b', 'b', 'a'].map(claim))).toEqual([true, true, false, false]);
 });

@@ -1,0 +1,106 @@
+// The ACME door: the route table as routes of the HTTP base, with a nonce and a link to the directory on every reply.
+import { findAcmeContext, isSlug } from '../core/acme-requests.ts';
+import type { Ca } from '../core/ca.ts';
+import type { Nonces } from '../core/nonces.ts';
+import { directoryUrl, hasHostPerDirectory, slugInHost, type Urls } from '../core/urls.ts';
+import type { Door, HttpHead, HttpHeaders, HttpReply, HttpRoute } from '../http/route.ts';
+import { replyToError, replyToRefusal } from './problems.ts';
+import { checkRequest, requireJoseJson } from './request-checks.ts';
+import type { AcmeReply, AcmeRequest, AcmeRoute, OpenRoute, SignedRoute } from './route.ts';
+
+export type AcmeDoorOptions = { readonly ca: Ca; readonly nonces: Nonces; readonly routes: readonly AcmeRoute[] };
+
+const BODY_CAP = 64 * 1024;
+/** Long enough for a signature by an RSA key that others wait for, too. */
+const DEADLINE_MS = 60_000;
+const PREFLIGHT_SECONDS = 86_400;
+
+export function acmeDoor({ ca, nonces, routes }: AcmeDoorOptions): Door {
+  return {
+    name: 'acme',
+    routes: routes.flatMap((row) =>
+      row.signer === 'none'
+        ? pathsOf(row, ca.urls).flatMap((path) => [
+            readingRoute(ca, path, row),
+            postingRoute(ca, nonces, path, readBySigned(row)),
+          ])
+        : [postingRoute(ca, nonces, row.path, row)],
+    ),
+    bodyCapBytes: BODY_CAP,
+    deadlineMs: DEADLINE_MS,
+    accessLevel: 'info',
+    refuse: replyToRefusal,
+    replyTo: (error, head) => replyToError(error, head.requestId),
+    finish: (reply, head) => ({ ...reply, headers: { ...reply.headers, ...everyReply(ca.urls, nonces, head, reply) } }),
+    // HTTP-9: any page may be a client, for what a request may do is in its signature.
+    crossOrigin: {
+      origin: '*',
+      exposedHeaders: ['Link', 'Replay-Nonce', 'Location', 'Retry-After'],
+      allowedHeaders: ['Content-Type'],
+      maxAgeSeconds: PREFLIGHT_SECONDS,
+    },
+  };
+}
+
+const readingRoute = (ca: Ca, path: string, row: OpenRoute): HttpRoute => ({
+  method: 'GET',
+  path,
+  admit: (head) => async () => {
+    const slug = slugOf(ca.urls, head);
+    const { directory } = await findAcmeContext(ca, { slug, clientAddress: head.clientAddress });
+    return httpReply(await row.handle({ ...requestOf(ca, head), directory }));
+  },
+});
+
+const postingRoute = (ca: Ca, nonces: Nonces, path: string, row: SignedRoute): HttpRoute => ({
+  method: 'POST',
+  path,
+  admit: (head) => {
+    requireJoseJson(head);
+    return async (request) => {
+      const options = { ca, nonces, slug: slugOf(ca.urls, head) };
+      const { signed, ...checked } = await checkRequest(options, row, request);
+      return httpReply(await row.handle({ ...requestOf(ca, head), ...checked, ...signed }));
+    };
+  },
+});
+
+/** HTTP-6: what is read by GET is read by POST-as-GET, too. */
+const readBySigned = ({ path, handle }: OpenRoute): SignedRoute => ({ path, signer: 'account', handle });
+
+/** HTTP-18: the Host header chooses nothing but the directory of the bare root. */
+const slugOf = (urls: Urls, { params, headers }: HttpHead): string =>
+  params.slug ?? slugInHost(urls, headers.host ?? '') ?? '';
+
+const pathsOf = ({ path, alsoAt = [] }: OpenRoute, urls: Urls): readonly string[] => [
+  path,
+  ...alsoAt.filter((other) => other !== '/' || hasHostPerDirectory(urls)),
+];
+
+const methods = { GET: 'GET', HEAD: 'HEAD', POST: 'POST' } as const;
+
+const requestOf = (ca: Ca, head: HttpHead): Omit<AcmeRequest, 'directory'> => ({
+  ca,
+  method: head.method === 'HEAD' ? methods.HEAD : head.method === 'GET' ? methods.GET : methods.POST,
+  params: head.params,
+  query: head.query,
+  accept: head.headers.accept,
+  clientAddress: head.clientAddress,
+  requestId: head.requestId,
+  signal: head.signal,
+});
+
+function httpReply({ status, json, content, headers }: AcmeReply): HttpReply {
+  if (content !== undefined)
+    return { status, headers: { 'Content-Type': content.mediaType, ...headers }, body: content.bytes };
+  if (json === undefined) return { status, ...(headers && { headers }) };
+  return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(json) };
+}
+
+/** NON-3, NON-4, HTTP-10. Links of the reply itself stay beside the one to the directory. */
+function everyReply(urls: Urls, nonces: Nonces, { path }: HttpHead, { headers }: HttpReply): HttpHeaders {
+  const nonce = { 'Replay-Nonce': nonces.issue() };
+  const [, slug = '', rest] = /^\/acme\/([^/]+)\/(.*)$/.exec(path) ?? [];
+  if (!isSlug(slug) || rest === 'directory' || rest === 'directory/') return nonce;
+  return { ...nonce, Link: [`<${directoryUrl(urls, slug)}>;rel="index"`, ...[headers?.Link ?? []].flat()] };
+}
