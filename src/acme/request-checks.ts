@@ -84,7 +84,9 @@ export async function checkRequest(
   const asked = { slug, clientAddress: request.clientAddress, ...(kid && { accountId: kid.id }) };
   const context = await claiming(nonces, String(header.nonce), () => findAcmeContext(ca, asked));
   const signer: ByAccount | ByKey =
-    header.jwk === undefined ? { account: requireAccount(context, kid) } : { key: accountKeyOfJwk(header.jwk) };
+    header.jwk === undefined
+      ? { account: requireAccount(context, kid), kid: String(header.kid) }
+      : { key: accountKeyOfJwk(header.jwk) };
   await verified(jws, 'account' in signer ? importedKey(signer.account) : publicKey(signer.key.spki));
   if ('account' in signer) noteAccountUse(ca, signer.account);
   const signed = row.signer === 'accountOrCertificateKey' ? { signer } : signer;

@@ -22,7 +22,11 @@ export type AcmeRequest = {
 };
 
 /** Signed by the key of a valid account of this directory. */
-export type ByAccount = { readonly account: AcmeAccount };
+export type ByAccount = {
+  readonly account: AcmeAccount;
+  /** The URL of the account as this request names it: under any slug of the directory. */
+  readonly kid: string;
+};
 /** Signed by the key that the request itself holds. */
 export type ByKey = { readonly key: AccountKey };
 

@@ -39,7 +39,9 @@ export async function chainOf(db: Db, signingCertId: string): Promise<Chain> {
 }
 
 /** What the CA certs of a chain say about names below them. Throws when a stored one cannot be read, which is a bug. */
-export function constrainingCerts(chain: readonly ChainRow[]): readonly ConstrainingCert[] {
+export function constrainingCerts(
+  chain: readonly Pick<ChainRow, 'id' | 'name' | 'name_constraints'>[],
+): readonly ConstrainingCert[] {
   return chain.flatMap(({ id, name, name_constraints }) => {
     if (name_constraints === null) return [];
     const read = parseNameConstraints(name_constraints);

@@ -5,7 +5,7 @@ import type { Identifier } from './identifiers.ts';
 type Subject = 'name' | 'wildcard' | 'address';
 export type OfferedChallenges = readonly [ChallengeType, ...ChallengeType[]];
 
-const offers: Readonly<Record<Subject, OfferedChallenges>> = {
+export const challengeOffers: Readonly<Record<Subject, OfferedChallenges>> = {
   name: challengeTypes,
   // Only DNS speaks for all names below one (RFC 8555 section 7.1.3), and nobody answers for an address there (RFC 8738).
   wildcard: ['dns-01', 'dns-account-01'],
@@ -13,7 +13,7 @@ const offers: Readonly<Record<Subject, OfferedChallenges>> = {
 };
 
 /** In the order in which they are offered. */
-export const offeredChallenges = (identifier: Identifier): OfferedChallenges => offers[subjectOf(identifier)];
+export const offeredChallenges = (identifier: Identifier): OfferedChallenges => challengeOffers[subjectOf(identifier)];
 
 function subjectOf(identifier: Identifier): Subject {
   if (identifier.type === 'ip') return 'address';

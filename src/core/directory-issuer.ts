@@ -1,6 +1,9 @@
 // The CA cert that signs for a directory.
-import type { Tx } from '../store/database.ts';
-import { type SigningCertRow, shareSigningCert } from '../store/signing-certs.ts';
+import type { Db, Tx } from '../store/database.ts';
+import type { DirectoryRow } from '../store/directories.ts';
+import { findIssuer, type IssuerRow } from '../store/issuers.ts';
+import { shareSigningCert } from '../store/signing-certs.ts';
+import { constrainingCerts } from './chains.ts';
 import { CaError } from './errors.ts';
 import { type IssuerPolicy, issuerProblem } from './issuance-policy.ts';
 import type { ConstrainingCert } from './name-constraints.ts';
@@ -10,18 +13,28 @@ import { unknownReference } from './object-kinds.ts';
 export async function requireIssuer(tx: Tx, signingCertId: string, now: Date): Promise<void> {
   const row = await shareSigningCert(tx, signingCertId);
   if (row === undefined) throw unknownReference('signing_cert', signingCertId);
-  const problem = issuerProblem(issuerPolicy(row, []), now);
+  const problem = issuerProblem(issuerPolicy({ ...row, deleted_at: null }, []), now);
   if (problem !== undefined)
     throw new CaError('cannot_sign', `CA cert ${row.name} ${problem}; choose an online intermediate that can sign.`, {
       field: 'signing_cert_id',
     });
 }
 
-/** Of a row that a caller can see. While it has no certificate, its dates are of no interest. */
-export const issuerPolicy = (row: SigningCertRow, chain: readonly ConstrainingCert[]): IssuerPolicy => ({
+/** As it is now, with the name constraints above it; those who ask at once are answered by one statement. */
+export async function issuerOf(db: Db, { signing_cert_id: id }: DirectoryRow): Promise<IssuerPolicy> {
+  const row = await findIssuer(db, id);
+  if (row === undefined) throw new Error(`The CA cert ${id} of a directory is not in the database.`);
+  return issuerPolicy(row, constrainingCerts(row.constraining));
+}
+
+/** While it has no certificate, its dates are of no interest. */
+const issuerPolicy = (
+  row: Omit<IssuerRow, 'id' | 'constraining'>,
+  chain: readonly ConstrainingCert[],
+): IssuerPolicy => ({
   name: row.name,
   state: row.state,
-  deleted: false,
+  deleted: row.deleted_at !== null,
   certType: row.cert_type,
   keyAvailability: row.key_availability,
   notBefore: row.not_before ?? new Date(0),

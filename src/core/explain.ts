@@ -4,28 +4,24 @@ import { type AcmeKeyRow, findAcmeKey } from '../store/acme-keys.ts';
 import type { Db } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { listSlugsOfDirectory } from '../store/directory-slugs.ts';
-import { findChain, findSigningCert } from '../store/signing-certs.ts';
 import { type Address, parseClientAddress } from './addresses.ts';
 import type { Ca } from './ca.ts';
 import { type CaaFinding, checkCaa } from './caa.ts';
-import { constrainingCerts } from './chains.ts';
 import { offeredChallenges } from './challenge-offers.ts';
 import { requireDirectory } from './directories.ts';
-import { issuerPolicy } from './directory-issuer.ts';
 import { CaError } from './errors.ts';
 import { type DnsIdentifier, type Identifier, parseIdentifiers, type RawIdentifier } from './identifiers.ts';
 import { formatId } from './ids.ts';
 import {
   explainAll,
   type IssuanceRule,
-  type IssuerPolicy,
   issuanceChecks,
   type NotGiven,
   summary,
   type Verdict,
 } from './issuance-policy.ts';
-import { found, unknownReference } from './object-kinds.ts';
-import { compiledPolicy } from './policy-cache.ts';
+import { issuanceRequest } from './issuance-request.ts';
+import { unknownReference } from './object-kinds.ts';
 import { accountUrl } from './urls.ts';
 
 /** An order that nobody has made. What is not given is not judged. */
@@ -65,22 +61,20 @@ export async function explainOrder(
   const clientAddress = addressOf(order.remoteIp);
   const directory = await requireDirectory(db, directoryId);
   const account = await accountOf(db, directory, order.acmeKeyId);
-  const { identifiers, refusals: malformed } = parseIdentifiers(order.identifiers);
-  const rules = explainAll(issuanceChecks, {
-    now,
-    orderedAt: now,
-    directory: compiledPolicy(directory),
-    issuer: await issuerOf(db, directory, now),
-    identifiers,
-    malformed,
-    notBefore: order.notBefore,
-    notAfter: order.notAfter,
-    profile: order.profile,
-    keyType: order.keyType ?? 'not_given',
-    clientAddress,
-    accountState: account?.state ?? 'not_given',
-  });
-  const names = account?.order_validations === 'auto_approve' ? [] : identifiers.filter(isName);
+  const parsed = parseIdentifiers(order.identifiers);
+  const request = await issuanceRequest(
+    db,
+    directory,
+    { ...order, parsed },
+    {
+      now,
+      keyType: order.keyType ?? 'not_given',
+      clientAddress,
+      accountState: account?.state ?? 'not_given',
+    },
+  );
+  const rules = explainAll(issuanceChecks, request);
+  const names = account?.order_validations === 'auto_approve' ? [] : parsed.identifiers.filter(isName);
   const caa = await caaOf(ca, directory, order.acmeKeyId, names, signal);
   const all = [...rules, caaRule(caa, account)];
   return { wouldBeAccepted: all.every(({ outcome }) => outcome !== 'fail'), rules: all, caa };
@@ -103,12 +97,6 @@ async function accountOf(db: Db, directory: DirectoryRow, id: string | undefined
   if (account.directory_id === directory.id) return account;
   const detail = `Account key ${formatId('acmk', id)} is one of directory ${formatId('dir', account.directory_id)}.`;
   throw new CaError('unknown_reference', detail, { field: 'acme_key_id' });
-}
-
-async function issuerOf(db: Db, { signing_cert_id: id }: DirectoryRow, now: Date): Promise<IssuerPolicy> {
-  // A CA cert with directories is not deleted.
-  const row = found('signing_cert', id, await findSigningCert(db, id, now));
-  return issuerPolicy(row, constrainingCerts(await findChain(db, id)));
 }
 
 async function caaOf(

@@ -45,18 +45,27 @@ export const parseIdentifier = (raw: RawIdentifier): ParsedIdentifier =>
         'unsupported_type',
       );
 
-/** All identifiers of a request, each once, in the order of the request (ORD-2), and every one that is refused. */
-export function parseIdentifiers(raws: readonly RawIdentifier[]): {
+export type ParsedIdentifiers = {
   readonly identifiers: readonly Identifier[];
+  /** The same as the client wrote them (ORD-2). */
+  readonly written: readonly (Pick<Identifier, 'type'> & { readonly value: string })[];
   readonly refusals: readonly IdentifierRefusal[];
-} {
+};
+
+/** All identifiers of a request, each once as it came first, in the order of the request, and every one that is refused. */
+export function parseIdentifiers(raws: readonly RawIdentifier[]): ParsedIdentifiers {
   const results = raws.map(parseIdentifier);
-  const identifiers = new Map<string, Identifier>();
-  for (const result of results) {
-    if (result.ok) identifiers.set(identifierKey(result.identifier), result.identifier);
+  const identifiers = new Map<string, { readonly identifier: Identifier; readonly value: string }>();
+  for (const [index, result] of results.entries()) {
+    if (!result.ok) continue;
+    const { identifier } = result;
+    const key = identifierKey(identifier);
+    if (!identifiers.has(key)) identifiers.set(key, { identifier, value: raws[index]?.value ?? identifier.value });
   }
+  const parsed = [...identifiers.values()];
   return {
-    identifiers: [...identifiers.values()],
+    identifiers: parsed.map(({ identifier }) => identifier),
+    written: parsed.map(({ identifier: { type }, value }) => ({ type, value })),
     refusals: results.flatMap((result) => (result.ok ? [] : [result.refusal])),
   };
 }

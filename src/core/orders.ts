@@ -18,6 +18,7 @@ import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 import { type IssuedCertView, issuedCertView } from './issued-certs.ts';
 import { found } from './object-kinds.ts';
+import { orderState } from './order-state.ts';
 import { type Page, type PageRequest, pageOf } from './paging.ts';
 
 export type { OrderFilter };
@@ -67,7 +68,7 @@ export async function cancelOrder(ca: Ca, actor: Actor, id: string): Promise<Sin
   const now = ca.clock.now();
   return ca.database.inTransaction(async (tx) => {
     const before = found('order', id, await lockOrder(tx, id));
-    const row = stateOf(before, now) === 'invalid' ? undefined : await cancelOpenOrder(tx, id, cancelled);
+    const row = orderState(before, now) === 'invalid' ? undefined : await cancelOpenOrder(tx, id, cancelled);
     if (row === undefined) throw notOpen(before, now);
     const { state } = row;
     await recordChange(tx, actor, now, {
@@ -82,7 +83,7 @@ export async function cancelOrder(ca: Ca, actor: Actor, id: string): Promise<Sin
 }
 
 function notOpen(row: SingleOrderRow, now: Date): CaError {
-  const state = stateOf(row, now);
+  const state = orderState(row, now);
   const name = `Order ${formatId('ordr', row.id)}`;
   return new CaError('order_not_open', `${name} is ${state}; only pending and ready orders can be cancelled.`);
 }
@@ -103,12 +104,8 @@ const orderView = (row: OrderRow, now: Date): OrderView => ({
   ipIdentifiers: valuesOf(row, 'ip'),
   notBefore: row.not_before ?? undefined,
   notAfter: row.not_after ?? undefined,
-  state: stateOf(row, now),
+  state: orderState(row, now),
 });
 
 const valuesOf = ({ identifiers }: OrderRow, wanted: 'dns' | 'ip'): readonly string[] =>
   identifiers.filter(({ type }) => type === wanted).map(({ value }) => value);
-
-/** Time moves no row: an open order past its end is invalid all the same. */
-const stateOf = ({ state, expires_at }: OrderRow, now: Date): OrderState =>
-  (state === 'pending' || state === 'ready') && expires_at <= now ? 'invalid' : state;

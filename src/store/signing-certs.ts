@@ -36,7 +36,7 @@ export type SigningCertFilter = {
 const REMOVED_KEYS = 'signing_cert_keys';
 
 /** Longer than any that can be made: a parent exists before its child. */
-const LONGEST_CHAIN = 20;
+export const LONGEST_CHAIN = 20;
 
 const COLUMNS = [
   ...ownedColumns,

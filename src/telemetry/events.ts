@@ -28,6 +28,13 @@ export type SigningCertFacts = {
 
 type DirectoryFacts = { readonly id: string; readonly slug: string };
 
+type AuthorizationFacts = {
+  readonly id: string;
+  readonly account: string;
+  readonly directory: string;
+  readonly requestId: string;
+};
+
 /** What can happen to the Postgres that this process runs itself. */
 export type OwnPostgresNotice =
   | { readonly kind: 'exited'; readonly error: Error }
@@ -162,6 +169,27 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   crlMarkFailed(event: { readonly signingCertIds: readonly string[]; readonly error: unknown }): void {
     metrics.crlMarkFailures.add({});
     log.warn(event, 'a revocation waits for the next sweep to reach its CRL');
+  },
+
+  orderCreated(event: {
+    readonly id: string;
+    readonly account: string;
+    readonly directory: string;
+    readonly state: 'pending' | 'ready';
+    readonly identifiers: number;
+    readonly requestId: string;
+  }): void {
+    metrics.ordersCreated.add({ state: event.state });
+    log.info(event, 'order created');
+  },
+  /** In advance: no order asked for it. */
+  authorizationCreated(event: AuthorizationFacts): void {
+    metrics.authorizations.add({ change: 'created' });
+    log.info(event, 'authorization created in advance');
+  },
+  authorizationDeactivated(event: AuthorizationFacts & { readonly endedOrders: number }): void {
+    metrics.authorizations.add({ change: 'deactivated' });
+    log.info(event, 'authorization deactivated');
   },
 
   servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {

@@ -69,6 +69,15 @@ export function createMetrics() {
       {},
     ),
 
+    ordersCreated: counter('acmery_orders_created_total', 'New orders, by the state in which they are born.', {
+      state: ['pending', 'ready'],
+    }),
+    authorizations: counter(
+      'acmery_authorization_changes_total',
+      'Authorizations that clients made in advance or deactivated.',
+      { change: ['created', 'deactivated'] },
+    ),
+
     servingCertificates: counter('acmery_serving_certificates_total', 'Certificates for our own HTTPS, by outcome.', {
       outcome: ['made', 'rotated', 'refused'],
     }),

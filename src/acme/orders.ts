@@ -1,0 +1,34 @@
+// newOrder, and orders as the client polls them (RFC 8555 section 7.4).
+import { getAcmeOrder } from '../core/acme-orders.ts';
+import { maxIdentifiers } from '../core/identifiers.ts';
+import { parseId } from '../core/ids.ts';
+import { newOrder } from '../core/new-order.ts';
+import { acmePaths, idPrefixOf } from '../core/urls.ts';
+import { listOf, Type } from '../schema/define.ts';
+import { identifierSchema } from './identifier-schema.ts';
+import { orderReply } from './order-reply.ts';
+import { signedRoute } from './route.ts';
+
+const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }));
+
+export const newOrderRoute = signedRoute({
+  path: acmePaths.newOrder,
+  signer: 'account',
+  json: Type.Object({
+    identifiers: listOf(identifierSchema, maxIdentifiers, { minItems: 1 }),
+    notBefore: text(100),
+    notAfter: text(100),
+    profile: text(100),
+    replaces: text(200),
+  }),
+  handle: async (request) => orderReply(request, await newOrder(request.ca, request, request.payload), 201),
+});
+
+export const orderRoute = signedRoute({
+  path: acmePaths.order,
+  signer: 'account',
+  handle: async (request) => {
+    const id = parseId(idPrefixOf('order'), request.params.id ?? '');
+    return orderReply(request, await getAcmeOrder(request.ca, request, id), 200);
+  },
+});

@@ -1,0 +1,55 @@
+// Orders as ACME clients see them.
+import type { OrderState } from '../lifecycles/order.ts';
+import { formatSeconds } from '../schema/timestamp.ts';
+import { type AcmeOrderRow, findAcmeOrder } from '../store/acme-orders.ts';
+import type { Identifier, StoredProblem } from '../store/tables.ts';
+import { type Applicant, holderOf, own } from './applicant.ts';
+import type { Ca } from './ca.ts';
+import { orderState } from './order-state.ts';
+
+export type AcmeOrder = {
+  readonly id: string;
+  readonly state: OrderState;
+  readonly expiresAt: Date;
+  /** As the client wrote them (ORD-2). */
+  readonly identifiers: readonly Identifier[];
+  readonly notBefore: Date | undefined;
+  readonly notAfter: Date | undefined;
+  readonly profile: string;
+  readonly replaces: string | undefined;
+  /** In the order of the identifiers. */
+  readonly authorizationIds: readonly string[];
+  /** Of a valid order. */
+  readonly issuedCertId: string | undefined;
+  /** Of an invalid order. */
+  readonly error: StoredProblem | undefined;
+};
+
+/** An order of the account by its uuid. Throws `malformed` (404) for every other. */
+export async function getAcmeOrder(ca: Ca, applicant: Applicant, id: string | undefined): Promise<AcmeOrder> {
+  const row = await own('order', id, (uuid) => findAcmeOrder(ca.database.db, holderOf(applicant), uuid));
+  return acmeOrder(row, ca.clock.now());
+}
+
+export function acmeOrder(row: AcmeOrderRow, now: Date): AcmeOrder {
+  const state = orderState(row, now);
+  return {
+    id: row.id,
+    state,
+    expiresAt: row.expires_at,
+    identifiers: row.identifiers,
+    notBefore: row.not_before ?? undefined,
+    notAfter: row.not_after ?? undefined,
+    profile: row.profile,
+    replaces: row.replaces ?? undefined,
+    authorizationIds: row.authorization_ids,
+    issuedCertId: state === 'valid' ? (row.issued_cert_id ?? undefined) : undefined,
+    error: state === 'invalid' ? (row.error ?? overdue(row)) : undefined,
+  };
+}
+
+/** ORD-26. */
+const overdue = ({ expires_at }: AcmeOrderRow): StoredProblem => ({
+  type: 'unauthorized',
+  detail: `The order was not finalized before it expired on ${formatSeconds(expires_at)}; order anew.`,
+});

@@ -1,0 +1,111 @@
+// Authorizations as ACME clients see them, and the end that a client gives one.
+import type { AuthorizationState } from '../lifecycles/authorization.ts';
+import { challengeTypes } from '../lifecycles/challenge.ts';
+import { lockAcmeKey } from '../store/acme-keys.ts';
+import {
+  type ChallengeRow,
+  endLockedOrders,
+  endProbesOf,
+  findAuthorization,
+  lockOrdersLeaningOn,
+} from '../store/authorizations.ts';
+import type { Tx } from '../store/database.ts';
+import { moveAuthorization } from '../store/move.ts';
+import type { Identifier, StoredProblem } from '../store/tables.ts';
+import { AcmeError } from './acme-error.ts';
+import { type Applicant, holderOf, own } from './applicant.ts';
+import { authorizationState, shownChallenges } from './authorization-state.ts';
+import type { Ca } from './ca.ts';
+import { type AcmeChallenge, acmeChallenge, retryAfterOf } from './challenges.ts';
+import { formatId } from './ids.ts';
+
+export type AcmeAuthorization = {
+  readonly id: string;
+  /** Without `*.` (ORD-8). */
+  readonly identifier: Identifier;
+  readonly state: AuthorizationState;
+  readonly expiresAt: Date;
+  readonly wildcard: boolean;
+  /** Those that its state shows (AUT-3), as they are offered. Never none. */
+  readonly challenges: readonly AcmeChallenge[];
+  /** While a validation runs (AUT-5). */
+  readonly retryAfterSeconds: number | undefined;
+};
+
+/** An authorization of the account by its uuid. Throws `malformed` (404) for every other. */
+export async function getAuthorization(
+  ca: Ca,
+  applicant: Applicant,
+  id: string | undefined,
+): Promise<AcmeAuthorization> {
+  return own('authorization', id, (uuid) => readAuthorization(ca, applicant, uuid));
+}
+
+/**
+ * AUT-6: nothing can be ordered by it any more, and open orders that lean on it end with it (ORD-25). Once more is no
+ * change. Throws `malformed` for one that has ended otherwise, `unauthorized` for an account that has. Locks the account,
+ * against new orders that would reuse it, then its orders, then the authorization.
+ */
+export async function deactivateAuthorization(
+  ca: Ca,
+  applicant: Applicant,
+  id: string | undefined,
+): Promise<AcmeAuthorization> {
+  const seen = await getAuthorization(ca, applicant, id);
+  const endedOrders = await ca.database.inTransaction((tx) => end(tx, applicant, seen.id));
+  const authorization = await getAuthorization(ca, applicant, id);
+  if (authorization.state !== 'deactivated')
+    throw new AcmeError(
+      'malformed',
+      `The authorization is ${authorization.state}; only a pending or valid one can be deactivated.`,
+    );
+  if (endedOrders !== undefined) {
+    ca.events.authorizationDeactivated({
+      id: formatId('authz', seen.id),
+      account: formatId('acmk', applicant.account.id),
+      directory: applicant.directory.slug,
+      requestId: applicant.requestId,
+      endedOrders,
+    });
+  }
+  return authorization;
+}
+
+/** How many orders ended with it; undefined when there was nothing to end. */
+async function end(tx: Tx, { account }: Applicant, id: string): Promise<number | undefined> {
+  const holder = await lockAcmeKey(tx, account.id);
+  if (holder?.state !== 'valid')
+    throw new AcmeError('unauthorized', 'The account is no longer valid; register a new one with a new key.', {
+      status: 401,
+    });
+  const orders = await lockOrdersLeaningOn(tx, id);
+  const moved = await moveAuthorization(tx, id, 'deactivated', { returning: ['type', 'value'] });
+  if (moved === undefined) return undefined;
+  const { type, value } = moved;
+  const problem: StoredProblem = { type: 'unauthorized', detail: `The authorization of ${value} was deactivated.` };
+  await endLockedOrders(tx, orders, { ...problem, subproblems: [{ ...problem, identifier: { type, value } }] });
+  await endProbesOf(tx, id, problem);
+  return orders.length;
+}
+
+async function readAuthorization(ca: Ca, applicant: Applicant, id: string): Promise<AcmeAuthorization | undefined> {
+  const rows = await findAuthorization(ca.database.db, holderOf(applicant), id);
+  return acmeAuthorization(rows, ca.clock.now());
+}
+
+function acmeAuthorization(rows: readonly ChallengeRow[], now: Date): AcmeAuthorization | undefined {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const { authorization_id, authorization_state, identifier_type, value, wildcard, expires_at } = first;
+  const state = authorizationState({ state: authorization_state, expires_at }, now);
+  const offered = rows.toSorted((a, b) => challengeTypes.indexOf(a.type) - challengeTypes.indexOf(b.type));
+  return {
+    id: authorization_id,
+    identifier: { type: identifier_type, value },
+    state,
+    expiresAt: expires_at,
+    wildcard,
+    challenges: shownChallenges(state, offered).map(acmeChallenge),
+    retryAfterSeconds: rows.map((row) => retryAfterOf(row, now)).find((seconds) => seconds !== undefined),
+  };
+}

@@ -1,0 +1,98 @@
+// Challenges as ACME clients see them, and the response that asks for a validation.
+import type { ChallengeState, ChallengeType } from '../lifecycles/challenge.ts';
+import { type ChallengeRow, findChallenge } from '../store/authorizations.ts';
+import { beginValidation, hastenValidation } from '../store/challenges.ts';
+import type { StoredProblem } from '../store/tables.ts';
+import { AcmeError } from './acme-error.ts';
+import { type Applicant, holderOf, own } from './applicant.ts';
+import { authorizationState } from './authorization-state.ts';
+import type { Ca } from './ca.ts';
+import { challengeOffers } from './challenge-offers.ts';
+
+export type AcmeChallenge = {
+  readonly id: string;
+  readonly type: ChallengeType;
+  readonly state: ChallengeState;
+  readonly token: string;
+  /** Of a valid one. */
+  readonly validatedAt: Date | undefined;
+  /** Of an invalid one (CHA-8). */
+  readonly error: StoredProblem | undefined;
+};
+
+export type SingleAcmeChallenge = AcmeChallenge & {
+  readonly authorizationId: string;
+  /** While its validation runs (AUT-5). */
+  readonly retryAfterSeconds: number | undefined;
+};
+
+/** What is sent again asks for an attempt soon, but never for more than one in this time (CHA-7). */
+const HASTENED_MS = 3_000;
+const RETRY_AFTER_SECONDS = 1;
+const RETRY_LATER_SECONDS = 3;
+
+/** A challenge of the account by its uuid. Throws `malformed` (404) for every other. */
+export async function getChallenge(ca: Ca, applicant: Applicant, id: string | undefined): Promise<SingleAcmeChallenge> {
+  return singleChallenge(await readChallenge(ca, applicant, id), ca.clock.now());
+}
+
+/**
+ * The client is ready to be validated: pending -> processing with the key authorization of the account's key and the kid
+ * of this request (KEY-6). One that is valid or processing stays so (CHA-4). Throws `malformed` where the authorization
+ * has ended (CHA-5), with 404 for a challenge that is not the account's. Holds the authorization.
+ */
+export async function respondToChallenge(
+  ca: Ca,
+  applicant: Applicant & { readonly kid: string },
+  id: string | undefined,
+): Promise<SingleAcmeChallenge> {
+  const now = ca.clock.now();
+  const response = {
+    now,
+    thumbprint: applicant.account.thumbprint.toString('base64url'),
+    accountUrl: applicant.kid,
+    offered: challengeOffers,
+  };
+  const begun = id && (await beginValidation(ca.database.db, holderOf(applicant), id, response));
+  if (begun) return singleChallenge(begun, now);
+  const row = await readChallenge(ca, applicant, id);
+  requireGoing(row, now);
+  if (row.state === 'processing') await hastenValidation(ca.database.db, row.id, new Date(now.getTime() + HASTENED_MS));
+  return singleChallenge(row, now);
+}
+
+export const acmeChallenge = ({ id, type, state, token, validated_at, error }: ChallengeRow): AcmeChallenge => ({
+  id,
+  type,
+  state,
+  token,
+  validatedAt: validated_at ?? undefined,
+  error: error ?? undefined,
+});
+
+/** When the client should look again; undefined where nothing is under way. */
+export function retryAfterOf(row: ChallengeRow, now: Date): number | undefined {
+  if (row.state !== 'processing' || stateOfAuthorization(row, now) !== 'pending') return undefined;
+  return row.attempts > 1 ? RETRY_LATER_SECONDS : RETRY_AFTER_SECONDS;
+}
+
+const readChallenge = (ca: Ca, applicant: Applicant, id: string | undefined): Promise<ChallengeRow> =>
+  own('challenge', id, (uuid) => findChallenge(ca.database.db, holderOf(applicant), uuid));
+
+/** Throws where a response changes nothing and never will. */
+function requireGoing(row: ChallengeRow, now: Date): void {
+  const state = stateOfAuthorization(row, now);
+  if (state !== 'pending' && state !== 'valid')
+    throw new AcmeError('malformed', `The authorization of this challenge is ${state}; order anew.`);
+  if (row.state === 'pending' && state === 'pending')
+    throw new AcmeError('malformed', `A challenge of type ${row.type} is not offered for this identifier.`);
+}
+
+const stateOfAuthorization = ({ authorization_state: state, expires_at }: ChallengeRow, now: Date) =>
+  authorizationState({ state, expires_at }, now);
+
+const singleChallenge = (row: ChallengeRow, now: Date): SingleAcmeChallenge => ({
+  ...acmeChallenge(row),
+  authorizationId: row.authorization_id,
+  retryAfterSeconds: retryAfterOf(row, now),
+});

@@ -1,0 +1,73 @@
+// Authorizations and challenges as the account that holds them reads them, and the end of an authorization.
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { challengeLifecycle } from '../lifecycles/challenge.ts';
+import { sourcesOf } from '../lifecycles/lifecycle.ts';
+import { orderLifecycle } from '../lifecycles/order.ts';
+import type { Holder } from './acme-orders.ts';
+import type { Db, Tx } from './database.ts';
+import type { StoredProblem, Tables } from './tables.ts';
+
+type Authorization = Selectable<Tables['authorizations']>;
+type Challenge = Selectable<Tables['challenges']>;
+
+/** A challenge with what it is of. */
+export type ChallengeRow = Pick<
+  Challenge,
+  'id' | 'type' | 'state' | 'token' | 'validated_at' | 'error' | 'attempts' | 'authorization_id'
+> &
+  Pick<Authorization, 'expires_at' | 'value' | 'wildcard'> & {
+    readonly authorization_state: Authorization['state'];
+    readonly identifier_type: Authorization['type'];
+  };
+
+/** The challenges of an authorization of this account, in no order; none when there is no such authorization. */
+export async function findAuthorization(db: Db, holder: Holder, id: string): Promise<readonly ChallengeRow[]> {
+  return (await ownChallenges(sql`a.id = ${id}`, holder).execute(db)).rows;
+}
+
+export async function findChallenge(db: Db, holder: Holder, id: string): Promise<ChallengeRow | undefined> {
+  return (await ownChallenges(sql`c.id = ${id}`, holder).execute(db)).rows[0];
+}
+
+/** As `challengeRow` reads them from `c` and `a`. */
+export const challengeColumns = sql`
+  c.id, c.type, c.state, c.token, c.validated_at, c.error, c.attempts, c.authorization_id,
+  a.state as authorization_state, a.expires_at, a.type as identifier_type, a.value, a.wildcard`;
+
+/** An account has one directory for life; both are named all the same (SEC-38). */
+export const heldBy = ({ accountId, directoryId }: Holder): RawBuilder<unknown> => sql`
+  a.acme_key_id = ${accountId}
+  and exists (select from acme_keys k where k.id = a.acme_key_id and k.directory_id = ${directoryId})`;
+
+/**
+ * For who is about to end an authorization: the orders that lean on it and are not done. New ones come only from those
+ * who hold its account.
+ */
+export async function lockOrdersLeaningOn(tx: Tx, authorizationId: string): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly id: string }>`
+    select o.id from order_authorizations oa join orders o on o.id = oa.order_id
+     where oa.authorization_id = ${authorizationId} and o.state = any(${sourcesOf(orderLifecycle, 'invalid')})
+     order by o.id for update of o`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
+/** Of orders that are locked; what is being signed for them is dropped. */
+export async function endLockedOrders(tx: Tx, ids: readonly string[], error: StoredProblem): Promise<void> {
+  await sql`
+    update orders set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
+                      tbs = null, due_at = null, lease_until = null
+     where id = any(${ids}::uuid[]) and state = any(${sourcesOf(orderLifecycle, 'invalid')})`.execute(tx);
+}
+
+/** Nothing is looked for any more. */
+export async function endProbesOf(tx: Tx, authorizationId: string, error: StoredProblem): Promise<void> {
+  await sql`
+    update challenges set state = 'invalid', error = ${JSON.stringify(error)}::jsonb, due_at = null, lease_until = null
+     where authorization_id = ${authorizationId}
+       and state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);
+}
+
+const ownChallenges = (which: RawBuilder<unknown>, holder: Holder): RawBuilder<ChallengeRow> => sql<ChallengeRow>`
+  select ${challengeColumns}
+    from challenges c join authorizations a on a.id = c.authorization_id
+   where ${which} and ${heldBy(holder)}`;

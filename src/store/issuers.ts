@@ -1,0 +1,37 @@
+// The CA certs that directories issue from, as every order needs them: many that are asked for at once are one round trip.
+import { type Selectable, sql } from 'kysely';
+import { gatheredReads } from './gathered.ts';
+import { LONGEST_CHAIN } from './signing-certs.ts';
+import type { Tables } from './tables.ts';
+
+type Row = Selectable<Tables['signing_certs']>;
+
+export type IssuerRow = Pick<
+  Row,
+  'id' | 'name' | 'state' | 'cert_type' | 'key_availability' | 'not_before' | 'not_after' | 'deleted_at'
+> & {
+  /** It and those above it, deleted ones too, as far as they have name constraints. */
+  readonly constraining: readonly Pick<Row, 'id' | 'name' | 'name_constraints'>[];
+};
+
+/** In whatever state. */
+export const findIssuer = gatheredReads<IssuerRow>(async (db, ids) => {
+  const { rows } = await sql<IssuerRow>`
+    with recursive chain as (
+      select id as issuer_id, id, parent_id, name, name_constraints, 0 as depth
+        from signing_certs where id = any(${ids}::uuid[])
+       union all
+      select chain.issuer_id, p.id, p.parent_id, p.name, p.name_constraints, depth + 1
+        from chain join signing_certs p on p.id = chain.parent_id
+       where depth < ${LONGEST_CHAIN}
+    ),
+    constraining as (
+      select issuer_id, json_agg(json_build_object('id', id, 'name', name, 'name_constraints', name_constraints)
+                                 order by depth) as certs
+        from chain where name_constraints is not null group by issuer_id)
+    select s.id, s.name, s.state, s.cert_type, s.key_availability, s.not_before, s.not_after, s.deleted_at,
+           coalesce(c.certs, '[]') as constraining
+      from signing_certs s left join constraining c on c.issuer_id = s.id
+     where s.id = any(${ids}::uuid[])`.execute(db);
+  return new Map(rows.map((row) => [row.id, row]));
+});
