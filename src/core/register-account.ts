@@ -14,7 +14,7 @@ import { notFound, unknownReference } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
 
 /** An EAB token, whose MAC has been verified, or values that somebody who may write gives. */
-type Sponsor =
+export type Sponsor =
   | { readonly externalBindingId: string; readonly jws: string }
   | { readonly name: string; readonly orderValidations: OrderValidations };
 
@@ -37,7 +37,11 @@ export type Registration = {
  * `key_reused`, `key_invalidated`, `unknown_reference` for the directory, and for the token `not_found`, in another
  * directory too, and `token_used`.
  */
-export async function registerAccount(ca: Ca, actor: Actor, registration: Registration): Promise<AcmeKeyRow> {
+export const registerAccount = (ca: Ca, actor: Actor, registration: Registration): Promise<AcmeKeyRow> =>
+  claimingKey(ca, registration.key.thumbprint, () => registerNewKey(ca, actor, registration));
+
+/** The same for a key that was looked up already: when it is not new any more, the database fails by used_keys_pkey. */
+export async function registerNewKey(ca: Ca, actor: Actor, registration: Registration): Promise<AcmeKeyRow> {
   const { id, directoryId, key, contacts, origin, sponsor, termsAgreed } = registration;
   const now = ca.clock.now();
   const columns = {
@@ -51,19 +55,22 @@ export async function registerAccount(ca: Ca, actor: Actor, registration: Regist
     jwk: JSON.stringify(key.jwk),
     terms_agreed: termsAgreed ?? null,
   };
-  const row = await claimingKey(ca, key.thumbprint, () =>
-    ca.database.inTransaction(async (tx) => {
-      const inserted = await insertAcmeKey(tx, columns, sponsorColumns(sponsor));
-      if (inserted === undefined) throw await registrationRefused(tx, registration);
-      await recordChanges(tx, actor, now, changesOf(inserted));
-      if (inserted.token_owner !== null) await notifyOwners(tx, 'external_binding', [inserted.token_owner]);
-      return inserted;
-    }),
-  );
-  const by = row.external_binding_id === null ? 'public_key' : 'external_binding';
+  const row = await ca.database.inTransaction(async (tx) => {
+    const inserted = await insertAcmeKey(tx, columns, sponsorColumns(sponsor));
+    if (inserted === undefined) throw await registrationRefused(tx, registration);
+    await recordChanges(tx, actor, now, changesOf(inserted));
+    if (inserted.token_owner !== null) await notifyOwners(tx, 'external_binding', [inserted.token_owner]);
+    return inserted;
+  });
+  const by = sponsoredBy(registration);
   ca.events.acmeKeyRegistered({ id: formatId('acmk', id), directoryId: formatId('dir', directoryId), by });
   return row;
 }
+
+const sponsoredBy = ({ sponsor, origin }: Registration): string => {
+  if ('jws' in sponsor) return 'external_binding';
+  return origin === 'api' ? 'public_key' : 'open_registration';
+};
 
 const sponsorColumns = (sponsor: Sponsor) =>
   'jws' in sponsor

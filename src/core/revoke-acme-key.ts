@@ -1,21 +1,23 @@
 // Revoking an account key: the account ends, what it has begun ends with it, and its certificates where that is asked for.
 import type { RevocationReason } from '../resources/revocation-reasons.ts';
-import { type AcmeKeyRow, endAcmeKey, lockAcmeKey } from '../store/acme-keys.ts';
-import type { Tx } from '../store/database.ts';
-import { endAuthorizations, endOrders, endProbes } from '../store/open-work.ts';
-import { invalidateKey } from '../store/used-keys.ts';
 import { type AcmeKeyView, acmeKeyView, auditedAcmeKey, requireValid } from './acme-keys.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import { endAccount } from './end-account.ts';
 import { formatId } from './ids.ts';
-import { found } from './object-kinds.ts';
 import { publishRevocations, revokeIssuedCerts } from './revoke.ts';
 
 export type AcmeKeyRevocation = {
   /** Also revokes all its live certificates, for this reason. */
   readonly certificates?: RevocationReason;
 };
+
+const end = {
+  to: 'revoked',
+  detail: 'The account was revoked by an administrator.',
+  require: requireValid,
+} as const;
 
 /**
  * Revokes an account key for good and withdraws its public key. Its orders that are not done, `processing` too, and its
@@ -30,33 +32,15 @@ export async function revokeAcmeKey(
 ): Promise<AcmeKeyView> {
   const now = ca.clock.now();
   const { row, endedOrders, revoked } = await ca.database.inTransaction(async (tx) => {
-    const seen = found('acme_key', id, await lockAcmeKey(tx, id));
-    requireValid(seen);
-    const row = await end(tx, seen);
-    const endedOrders = await endOpenWork(tx, id, now);
+    const { before, row, endedOrders } = await endAccount(tx, id, end, now);
     // Last: a certificate whose order was done before ours took its lock is seen only now.
     const revoked = certificates && (await revokeIssuedCerts(tx, actor, { acme_key_id: id }, certificates, now));
     const counts = { ended_orders: endedOrders, revoked_certs: revoked?.ids.length ?? 0 };
-    const fields = { before: auditedAcmeKey(seen), after: { ...auditedAcmeKey(row), ...counts } };
+    const fields = { before: auditedAcmeKey(before), after: { ...auditedAcmeKey(row), ...counts } };
     await recordChange(tx, actor, now, { action: 'revoke', kind: 'acme_key', id, ...fields });
     return { row, endedOrders, revoked };
   });
   ca.events.acmeKeyRevoked({ id: formatId('acmk', id), endedOrders, revokedCerts: revoked?.ids.length ?? 0 });
   if (revoked !== undefined) await publishRevocations(ca, revoked);
   return acmeKeyView(ca, row);
-}
-
-async function end(tx: Tx, seen: AcmeKeyRow): Promise<AcmeKeyRow> {
-  const row = await endAcmeKey(tx, seen, 'revoked');
-  if (row === undefined) throw new Error('an account that was locked while it was valid is valid no more');
-  await invalidateKey(tx, seen.thumbprint);
-  return row;
-}
-
-async function endOpenWork(tx: Tx, id: string, now: Date): Promise<number> {
-  const problem = { type: 'unauthorized', detail: 'The account was revoked by an administrator.' };
-  const orders = await endOrders(tx, id, 'all', problem);
-  await endAuthorizations(tx, id, 'all', now);
-  await endProbes(tx, id, problem);
-  return orders;
 }

@@ -15,6 +15,11 @@ export type Revoked = {
   readonly signingCertIds: readonly string[];
 };
 
+type Options = {
+  /** Of `key_compromise`: whether the keys are blocked, for ever. Not for who has shown no right to the key. */
+  readonly blocksKeys?: boolean;
+};
+
 /** Of one statement: a whole account may have a hundred thousand. */
 const BATCH = 1000;
 /** Revocations that come within this time share one CRL. */
@@ -22,7 +27,7 @@ const CRL_DELAY_MS = 200;
 
 /**
  * Revokes the selected certificates that are neither revoked nor expired, in the caller's transaction, which calls
- * publishRevocations after its commit. `key_compromise` blocks their keys for ever (REV-8). Locks the certificates.
+ * publishRevocations after its commit. `key_compromise` blocks their keys for ever (REV-8) unless told otherwise. Locks the certificates.
  */
 export async function revokeIssuedCerts(
   tx: Tx,
@@ -30,12 +35,14 @@ export async function revokeIssuedCerts(
   selection: CertSelection,
   reason: RevocationReason,
   now: Date,
+  { blocksKeys = true }: Options = {},
 ): Promise<Revoked> {
   const ids: string[] = [];
   const signingCertIds = new Set<string>();
   for (;;) {
     const certs = await revokeLiveCerts(tx, selection, { reason: numberOf(reason), now, limit: BATCH });
     if (certs.length > 0) await followUp(tx, actor, certs, reason, now);
+    if (certs.length > 0 && blocksKeys && reason === 'key_compromise') await blockKeys(tx, certs.map(keyOf), now);
     for (const { id, signing_cert_id } of certs) {
       ids.push(id);
       signingCertIds.add(signing_cert_id);
@@ -44,10 +51,15 @@ export async function revokeIssuedCerts(
   }
 }
 
-/** Has the CRLs built anew soon. Never throws: the revocations are committed, and a sweep finds CRLs that lack them. */
+/** Has the CRLs built anew soon. Never throws. */
 export async function publishRevocations(ca: Ca, { reason, ids, signingCertIds }: Revoked): Promise<void> {
   if (ids.length === 0) return;
   ca.events.certsRevoked({ reason, count: ids.length });
+  await publishCrls(ca, signingCertIds);
+}
+
+/** The same of these CAs. Never throws: the revocations are committed, and a sweep finds CRLs that lack them. */
+export async function publishCrls(ca: Ca, signingCertIds: readonly string[]): Promise<void> {
   const now = ca.clock.now();
   try {
     await markCrls(ca.database.db, signingCertIds, now, new Date(now.getTime() + CRL_DELAY_MS));
@@ -65,11 +77,11 @@ async function followUp(
 ): Promise<void> {
   const revocations = certs.map((cert) => revocationOf(cert, reason, now));
   await insertRevocations(tx, revocations);
-  const thumbprints = certs.map(({ key_thumbprint }) => key_thumbprint);
-  if (reason === 'key_compromise') await blockKeys(tx, thumbprints, now);
   const changes = certs.map(({ id }) => changeOf(id, reason));
   await recordChanges(tx, actor, now, changes);
 }
+
+const keyOf = ({ key_thumbprint }: RevokedCert): Buffer => key_thumbprint;
 
 const numberOf = (reason: RevocationReason) => revocationReasons[reason].number;
 

@@ -19,6 +19,8 @@ export type AcmeKeyChanges = Pick<
   Updateable<Tables['acme_keys']>,
   'name' | 'contacts' | 'order_validations' | 'thumbprint' | 'spki' | 'jwk'
 >;
+/** What its client may change itself. */
+export type OwnAcmeKeyChanges = Pick<Updateable<Tables['acme_keys']>, 'contacts' | 'thumbprint' | 'spki' | 'jwk'>;
 /** What stands for an account besides its key: its own values, or an EAB token that gives them. */
 export type Sponsor =
   | { readonly name: string; readonly order_validations: Row['order_validations'] }
@@ -99,6 +101,22 @@ export const updateAcmeKey = (
     .where('version', '=', version)
     .where('state', '=', 'valid')
     .where(isChangeable)
+    .returning(COLUMNS)
+    .returning(slugOfDirectory)
+    .executeTakeFirst();
+
+/** For its client, whoever made it. Undefined when the account has another key by now, or is no longer valid. */
+export const changeOwnAcmeKey = (
+  tx: Tx,
+  { id, thumbprint }: Pick<AcmeKeyRow, 'id' | 'thumbprint'>,
+  changes: OwnAcmeKeyChanges,
+): Promise<AcmeKeyRow | undefined> =>
+  tx
+    .updateTable('acme_keys')
+    .set({ ...changes, version: sql`version + 1` })
+    .where('id', '=', id)
+    .where('thumbprint', '=', thumbprint)
+    .where('state', '=', 'valid')
     .returning(COLUMNS)
     .returning(slugOfDirectory)
     .executeTakeFirst();

@@ -64,6 +64,20 @@ export const findExternalBinding = gatheredRows<ExternalBindingRow>((db, ids) =>
     .execute(),
 );
 
+/** The token that an ACME client names by its kid, used ones too. Undefined for one of another directory, or a deleted one. */
+export const findBindingByKid = (
+  db: Db,
+  directoryId: string,
+  kid: { readonly id: string } | { readonly keyId: string },
+): Promise<Pick<Row, 'id' | 'mac_sealed' | 'acme_key_id'> | undefined> =>
+  db
+    .selectFrom('external_bindings')
+    .select(['id', 'mac_sealed', 'acme_key_id'])
+    .where('id' in kid ? 'id' : 'key_id', '=', 'id' in kid ? kid.id : kid.keyId)
+    .where('directory_id', '=', directoryId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+
 export function listExternalBindingRows(
   db: Db,
   { directoryId, acmeKeyId }: ExternalBindingFilter,

@@ -5,8 +5,11 @@ import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import type { Tx } from './database.ts';
 import type { Tables } from './tables.ts';
 
-/** One certificate, or all that an account key ordered. */
-export type CertSelection = { readonly id: string } | { readonly acme_key_id: string };
+/** One certificate, all that an account key ordered, or all of one key. */
+export type CertSelection =
+  | { readonly id: string }
+  | { readonly acme_key_id: string }
+  | { readonly key_thumbprint: Buffer };
 
 export type RevokedCert = Pick<
   Selectable<Tables['issued_certs']>,
@@ -23,11 +26,11 @@ export async function revokeLiveCerts(
   selection: CertSelection,
   { reason, now, limit }: { readonly reason: number; readonly now: Date; readonly limit: number },
 ): Promise<readonly RevokedCert[]> {
-  const [column, value] = 'id' in selection ? ['id', selection.id] : ['acme_key_id', selection.acme_key_id];
+  const [[column, value] = []] = Object.entries(selection);
   const { rows } = await sql<RevokedCert>`
     update issued_certs set state = 'revoked', revoked_at = ${now}, reason = ${reason}
      where id = any(array(select id from issued_certs
-                           where ${sql.ref(column)} = ${value} and revoked_at is null and not_after > ${now}
+                           where ${sql.ref(column ?? 'id')} = ${value} and revoked_at is null and not_after > ${now}
                            order by not_after, id limit ${limit} for update))
        and state = any(${sourcesOf(issuedCertLifecycle, 'revoked')})
     returning id, signing_cert_id, serial, not_after, key_thumbprint`.execute(tx);

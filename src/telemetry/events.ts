@@ -161,9 +161,27 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     metrics.acmeKeys.add({ change: 'revoked' });
     log.info(event, 'account key revoked');
   },
+  /** By its ACME client, as the next two. */
+  acmeKeyUpdated(event: { readonly id: string; readonly fields: readonly string[] }): void {
+    metrics.acmeKeys.add({ change: 'updated' });
+    log.info(event, 'account updated');
+  },
+  acmeKeyChanged(event: { readonly id: string }): void {
+    metrics.acmeKeys.add({ change: 'key_changed' });
+    log.info(event, 'account has another key');
+  },
+  acmeKeyDeactivated(event: { readonly id: string; readonly endedOrders: number }): void {
+    metrics.acmeKeys.add({ change: 'deactivated' });
+    log.info(event, 'account deactivated');
+  },
   certsRevoked(event: { readonly reason: string; readonly count: number }): void {
     metrics.certsRevoked.add({ reason: event.reason }, event.count);
     log.info(event, 'certificates revoked');
+  },
+  /** A certificate was revoked already, and now its key is known to be compromised. */
+  revocationUpgraded(event: { readonly id: string; readonly from: string }): void {
+    metrics.revocationsUpgraded.add({});
+    log.info(event, 'reason of a revocation upgraded to key_compromise');
   },
   /** The revocation itself is committed. */
   crlMarkFailed(event: { readonly signingCertIds: readonly string[]; readonly error: unknown }): void {

@@ -58,11 +58,16 @@ export function createMetrics() {
       change: ['created', 'updated', 'deleted'],
     }),
     acmeKeys: counter('acmery_acme_key_changes_total', 'Changes of account keys, by what was done.', {
-      change: ['registered', 'revoked'],
+      change: ['registered', 'updated', 'key_changed', 'deactivated', 'revoked'],
     }),
     certsRevoked: counter('acmery_certificates_revoked_total', 'Certificates revoked, by reason.', {
       reason: declaredElsewhere,
     }),
+    revocationsUpgraded: counter(
+      'acmery_revocations_upgraded_total',
+      'Revoked certificates whose reason became key_compromise later.',
+      {},
+    ),
     crlMarkFailures: counter(
       'acmery_crl_mark_failures_total',
       'Revocations whose CRL could not be marked at once; a sweep does it later.',

@@ -24,6 +24,8 @@ type Wanted = {
   /** Another CA cert than that of the account: the directory's earlier one. */
   readonly signingCertId?: string;
   readonly serial?: Buffer;
+  /** DER SubjectPublicKeyInfo; one that all share unless it is given. */
+  readonly spki?: Buffer;
 };
 
 const leafKey = generatePrivateKey('ec_256');
@@ -38,7 +40,7 @@ export async function givenIssuedCert(ca: Ca, account: GivenAccount, wanted: Wan
     .where('id', '=', signingCertId)
     .executeTakeFirstOrThrow();
   const signer = await ca.keys.signer(issuer.key_ref ?? '');
-  const { spki } = await leafKey;
+  const { spki } = wanted.spki === undefined ? await leafKey : { spki: wanted.spki };
   const identifiers = names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }) as const);
   const tbs = buildTbsCertificate({
     serial: wanted.serial ?? newSerial(),

@@ -1,0 +1,36 @@
+// What is known of a public key, in one statement: what it is used for, and the account that has or had it.
+import { type Selectable, sql } from 'kysely';
+import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
+import type { Db } from './database.ts';
+import type { Tables } from './tables.ts';
+
+type Account = Selectable<Tables['acme_keys']>;
+
+/** `thumbprint` is that of its key now, which may be another one. */
+export type AccountOfKey = Pick<
+  Account,
+  'id' | 'directory_id' | 'contacts' | 'thumbprint' | 'eab_jws' | 'terms_agreed'
+> & { readonly state: AcmeKeyState };
+
+export type KnownKey =
+  | { readonly why: 'account' | 'invalidated'; readonly account: AccountOfKey }
+  /** Blocked, or that of an issued certificate. */
+  | { readonly why: 'compromised' | 'certificate' };
+
+type Row = AccountOfKey & { readonly why: KnownKey['why'] };
+
+/** Undefined for a key that was never seen: neither as an account's nor as a certificate's. */
+export async function findKnownKey(db: Db, thumbprint: Buffer): Promise<KnownKey | undefined> {
+  const { rows } = await sql<Row>`
+    select coalesce(u.why, 'certificate') as why, a.id, a.directory_id, a.state, a.contacts, a.thumbprint, a.eab_jws,
+           a.terms_agreed
+      from (select ${thumbprint}::bytea as thumbprint) wanted
+      left join used_keys u on u.thumbprint = wanted.thumbprint
+      left join acme_keys a on a.id = u.acme_key_id
+     where u.why is not null
+        or exists (select from issued_certs where key_thumbprint = wanted.thumbprint)`.execute(db);
+  const [row] = rows;
+  if (row === undefined) return undefined;
+  const { why, ...account } = row;
+  return why === 'account' || why === 'invalidated' ? { why, account } : { why };
+}
