@@ -1,4 +1,5 @@
 // Composition: where the concrete parts meet, in reading order. No decisions are made here.
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { acmeDoor } from './acme/door.ts';
 import { acmeRoutes } from './acme/routes.ts';
@@ -10,13 +11,14 @@ import type { Ca } from './core/ca.ts';
 import { ClockWatch } from './core/clock-watch.ts';
 import { openNonces } from './core/nonces.ts';
 import { Periodic } from './core/periodic.ts';
+import type { ChallengeProber } from './core/ports.ts';
 import { ensureWrapKey } from './core/secret-box.ts';
 import { keepServingCertificate } from './core/serving-certificate.ts';
 import { publicHostName } from './core/urls.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { mount } from './http/mount.ts';
 import { opsDoor } from './http/ops.ts';
-import { openListener } from './http/server.ts';
+import { type Listener, openListener } from './http/server.ts';
 import { openTlsFiles } from './http/tls-files.ts';
 import { TlsSlot, type TlsSource } from './http/tls-source.ts';
 import { writeAnchors } from './keys/anchors-file.ts';
@@ -24,8 +26,10 @@ import { openFileKeyStore } from './keys/file-key-store.ts';
 import { runningPostgresUrl } from './postgres/attach.ts';
 import { usualPlaces } from './postgres/binaries.ts';
 import { startPostgres } from './postgres/cluster.ts';
+import { createAddressPolicy } from './prober/address-policy.ts';
 import { createCaaResolver } from './prober/caa.ts';
-import { createResolver } from './prober/resolver.ts';
+import { createProber } from './prober/probers.ts';
+import { createResolver, type DnsResolver } from './prober/resolver.ts';
 import { awaitDatabase } from './store/await-database.ts';
 import { openDatabase } from './store/database.ts';
 import { DatabaseUnavailable } from './store/database-error.ts';
@@ -82,7 +86,9 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
 
   const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
   await awaitDatabase(url, watch, events, signal);
-  const { ca, clocks } = await openCa(url, settings, events, scope);
+  // Our own listeners, as they open: validations never connect to them.
+  const ownListeners = [listenerOf(opsListener)];
+  const { ca, clocks } = await openCa(url, settings, events, scope, ownListeners);
   await ensureWrapKey(ca);
   state.ca = ca;
   const every: Every = (intervalMs, name, task) => {
@@ -97,8 +103,6 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   state.stage = "waiting for this machine's clock and the database's to agree";
   await clocks.agreement(signal);
   every(MINUTE_MS, 'clock comparison', () => clocks.compare());
-  scope.use(startWorker(ca));
-
   const { bootstrapToken } = settings;
   const credentials = bootstrapToken === undefined ? {} : { bootstrapToken };
   const { tls, anchorsFile } = await servingTls(settings, ca, scope, every);
@@ -118,6 +122,9 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     ...(settings.apiTls === 'on' && { tls }),
   });
   scope.use(apiListener);
+  ownListeners.push(listenerOf(apiListener));
+  // Last: what it contacts must know every listener.
+  scope.use(startWorker(ca));
   state.stage = 'serving';
   events.serverReady({ startMs: performance.now() });
   const running = scope.move();
@@ -160,7 +167,13 @@ export async function withCa<Result>(settings: Settings, log: Log, work: (ca: Ca
 
 type OpenedCa = { readonly ca: Ca; readonly clocks: ClockWatch };
 
-async function openCa(url: string, settings: Settings, events: Events, scope: AsyncDisposableStack): Promise<OpenedCa> {
+async function openCa(
+  url: string,
+  settings: Settings,
+  events: Events,
+  scope: AsyncDisposableStack,
+  ownListeners: readonly OwnListener[] = [],
+): Promise<OpenedCa> {
   const database = openDatabase({
     url,
     maxConnections: settings.databasePool,
@@ -170,10 +183,30 @@ async function openCa(url: string, settings: Settings, events: Events, scope: As
   scope.use(database);
   const keys = await openFileKeyStore(join(settings.dataDir, 'keys'));
   const { publicUrl, httpUrl } = settings;
-  const caa = createCaaResolver(createResolver({ servers: settings.validationResolvers }));
+  const resolver = createResolver({ servers: settings.validationResolvers });
+  const caa = createCaaResolver(resolver);
+  const prober = proberFor(settings, resolver, ownListeners);
   const clocks = new ClockWatch({ database, events, clock: { now: () => new Date() } });
-  return { ca: { database, keys, clock: clocks, urls: { publicUrl, httpUrl }, caa, events }, clocks };
+  return { ca: { database, keys, clock: clocks, urls: { publicUrl, httpUrl }, caa, prober, events }, clocks };
 }
+
+type OwnListener = { readonly address: string; readonly port: number };
+
+const listenerOf = ({ address }: Listener): OwnListener => ({ address: address.host, port: address.port });
+
+const proberFor = (settings: Settings, resolver: DnsResolver, ownListeners: readonly OwnListener[]): ChallengeProber =>
+  createProber({
+    resolver,
+    addressPolicy: createAddressPolicy({
+      allow: settings.validationAllow,
+      deny: settings.validationDeny,
+      ownListeners,
+      localAddresses: () => Object.values(networkInterfaces()).flatMap((found = []) => found.map((one) => one.address)),
+    }),
+    httpPort: settings.validationHttpPort,
+    tlsPort: settings.validationTlsPort,
+    userAgent: `Acmery/${version} (ACME validation; ${settings.publicUrl})`,
+  });
 
 async function ownPostgres(
   dataDir: string,

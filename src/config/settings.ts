@@ -90,6 +90,23 @@ export const settings = {
     fallbackText: 'none',
     about: 'PEM key of `ACMERY_TLS_CERT_FILE`.',
   }),
+  validationHttpPort: withDefault(wholeNumber(1, 65_535), '80', {
+    env: 'ACMERY_VALIDATION_HTTP_PORT',
+    about: 'Where http-01 looks for challenges.',
+  }),
+  validationTlsPort: withDefault(wholeNumber(1, 65_535), '443', {
+    env: 'ACMERY_VALIDATION_TLS_PORT',
+    about: 'Where tls-alpn-01 looks for challenges.',
+  }),
+  validationAllow: withDefault(listOf(cidr), '', {
+    env: 'ACMERY_VALIDATION_ALLOW',
+    about:
+      'Addresses that validations contact though the built-in list denies them: loopback, link-local, cloud metadata, multicast, unspecified. Private networks need no entry.',
+  }),
+  validationDeny: withDefault(listOf(cidr), '', {
+    env: 'ACMERY_VALIDATION_DENY',
+    about: 'Addresses that validations never contact; it wins over `ACMERY_VALIDATION_ALLOW`.',
+  }),
   validationResolvers: optional(listOf(dnsServer), {
     env: 'ACMERY_VALIDATION_RESOLVERS',
     fallbackText: "the system's",

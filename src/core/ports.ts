@@ -76,12 +76,16 @@ export type Probe = {
   readonly keyAuthorization: string;
   /** The kid of the response (DAC-1). */
   readonly accountUrl: string;
+  /** Whose share of the probes that are made at once it takes. */
+  readonly directoryId: string;
 };
 /** A DNS name in lower case without `*.`, or an address in its canonical text. */
 export type ProbedIdentifier = { readonly type: 'dns' | 'ip'; readonly value: string };
 
 export type ProbeOutcome =
   | { readonly outcome: 'valid' }
+  /** The directory or the target has as many probes under way as it is given: none was made, so ask again soon. */
+  | { readonly outcome: 'busy' }
   /** `detail` says what was expected, what came and from where; it never holds bytes of the target (ERR-8, SEC-4). */
   | { readonly outcome: 'failed'; readonly type: ProbeFailure; readonly detail: string };
 /** The error types of RFC 8555 that a failed validation can have (CHA-12). */

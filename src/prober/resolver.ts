@@ -17,9 +17,17 @@ export type ResolverOptions = {
   readonly tries?: number;
 };
 
+/** One look-up of each kind of record that is needed here. */
+type LookUp<Row> = (name: string, signal: AbortSignal) => Promise<DnsAnswer<Row>>;
+
+/** They reject only with the signal's reason. */
 export type DnsResolver = {
-  /** Rejects only with the signal's reason. */
-  caa(name: string, signal: AbortSignal): Promise<DnsAnswer<CaaRecord>>;
+  readonly caa: LookUp<CaaRecord>;
+  /** The strings of one record are one text. */
+  readonly txt: LookUp<string>;
+  readonly cname: LookUp<string>;
+  readonly a: LookUp<string>;
+  readonly aaaa: LookUp<string>;
 };
 
 const answers: Readonly<Record<string, string>> = {
@@ -33,35 +41,56 @@ const answers: Readonly<Record<string, string>> = {
   ETIMEOUT: 'no answer in time',
 };
 
+/** For so long a Resolver is used again: the system's list of servers may have changed. */
+const REUSE_MS = 10_000;
+const MOST_IDLE = 64;
+
 /**
  * Nothing is cached. Throws on a server that is not an `address:port`.
  * Node hides response codes above REFUSED: with an empty answer section they look like NODATA.
  */
 export function createResolver({ servers, timeoutMs = 3_000, tries = 2 }: ResolverOptions = {}): DnsResolver {
-  const open = (): Resolver => {
+  const open = (): OpenResolver => {
     const resolver = new Resolver({ timeout: timeoutMs, tries });
     if (servers !== undefined && servers.length > 0) resolver.setServers(servers);
-    return resolver;
+    return { resolver, openedMs: performance.now() };
   };
-  open();
+  const idle = [open()];
+
+  // A Resolver serves one look-up at a time, because cancel() ends all look-ups of one.
+  const lookingUp =
+    <Row>(query: Query<Row>): LookUp<Row> =>
+    async (name, signal) => {
+      const last = idle.pop();
+      const held = last !== undefined && performance.now() - last.openedMs < REUSE_MS ? last : open();
+      const answer = await lookUp(name, held.resolver, signal, query);
+      if (idle.length < MOST_IDLE) idle.push(held);
+      return answer;
+    };
+
   return {
-    // A Resolver for each look-up, because cancel() ends all look-ups of one, and the system's list may have changed.
-    caa: (name, signal) =>
-      lookUp(name, open(), signal, async (resolver) => (await resolver.resolveCaa(name)).map(toCaaRecord)),
+    caa: lookingUp(async (resolver, name) => (await resolver.resolveCaa(name)).map(toCaaRecord)),
+    txt: lookingUp(async (resolver, name) => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
+    cname: lookingUp((resolver, name) => resolver.resolveCname(name)),
+    a: lookingUp((resolver, name) => resolver.resolve4(name)),
+    aaaa: lookingUp((resolver, name) => resolver.resolve6(name)),
   };
 }
+
+type OpenResolver = { readonly resolver: Resolver; readonly openedMs: number };
+type Query<Row> = (resolver: Resolver, name: string) => Promise<readonly Row[]>;
 
 async function lookUp<Row>(
   name: string,
   resolver: Resolver,
   signal: AbortSignal,
-  query: (resolver: Resolver) => Promise<readonly Row[]>,
+  query: Query<Row>,
 ): Promise<DnsAnswer<Row>> {
   signal.throwIfAborted();
   const cancel = (): void => resolver.cancel();
   signal.addEventListener('abort', cancel, { once: true });
   try {
-    const records = await query(resolver);
+    const records = await query(resolver, name);
     // An alias whose target has no such record comes as an empty list.
     return records.length > 0 ? { outcome: 'found', name, records } : { outcome: 'none', name, answer: 'NODATA' };
   } catch (error) {

@@ -15,22 +15,30 @@ export type DueRows = {
   readonly where: RawBuilder<unknown>;
 };
 
+export type Claiming = { readonly now: Date; readonly leaseUntil: Date; readonly limit: number };
+
 /** The rows due longest that nobody has under lease. Workers that claim at once get different rows. */
-export async function claimDue(
-  db: Db,
+export async function claimDue(db: Db, rows: DueRows, claiming: Claiming): Promise<readonly Claim[]> {
+  const { rows: claims } = await claimStatement(rows, claiming).execute(db);
+  return claims;
+}
+
+/** What claimDue runs, as a part of a statement that reads more; `columns` are returned besides those of a Claim. */
+export function claimStatement(
   rows: DueRows,
-  { now, leaseUntil, limit }: { readonly now: Date; readonly leaseUntil: Date; readonly limit: number },
-): Promise<readonly Claim[]> {
+  { now, leaseUntil, limit }: Claiming,
+  columns: readonly string[] = [],
+): RawBuilder<Claim> {
   const { table, due, lease, attempts } = columnsOf(rows);
+  const returned = [sql`id`, sql`${attempts} as attempt`, ...columns.map((column) => sql.ref(column))];
   // Claims need not survive a crash: the row is still due then.
-  const { rows: claims } = await sql<Claim>`
+  return sql<Claim>`
     update ${table} set ${lease} = ${leaseUntil}, ${attempts} = ${attempts} + 1
      where id in (select id from ${table}
                    where ${due} <= ${now} and (${lease} is null or ${lease} <= ${now}) and ${rows.where}
                    order by ${due} limit ${limit} for update skip locked)
        and set_config('synchronous_commit', 'off', true) is not null
-    returning id, ${attempts} as attempt`.execute(db);
-  return claims;
+    returning ${sql.join(returned)}`;
 }
 
 /** Gives the row back, due at another time. Changes nothing when the lease was lost. */

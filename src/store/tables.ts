@@ -248,6 +248,7 @@ type ChallengesTable = {
   account_url: Text | null;
   validated_at: Timestamptz | null;
   error: Jsonb<StoredProblem> | null;
+  failures: Jsonb<readonly StoredProblem[]> | null;
   due_at: Timestamptz | null;
   lease_until: Timestamptz | null;
   attempts: Defaulted<Integer>;

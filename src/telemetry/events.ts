@@ -35,6 +35,16 @@ type AuthorizationFacts = {
   readonly requestId: string;
 };
 
+export type ChallengeTried = {
+  readonly id: string;
+  readonly type: string;
+  readonly identifier: string;
+  readonly outcome: 'valid' | 'retried' | 'invalid' | 'postponed' | 'dropped';
+  /** Why it failed, in the words that the client reads. */
+  readonly problem?: string | undefined;
+  readonly durationMs: number;
+};
+
 /** What can happen to the Postgres that this process runs itself. */
 export type OwnPostgresNotice =
   | { readonly kind: 'exited'; readonly error: Error }
@@ -208,6 +218,14 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   authorizationDeactivated(event: AuthorizationFacts & { readonly endedOrders: number }): void {
     metrics.authorizations.add({ change: 'deactivated' });
     log.info(event, 'authorization deactivated');
+  },
+  /** One try; `dropped`: somebody else has settled it meanwhile. */
+  challengeTried({ durationMs, ...event }: ChallengeTried): void {
+    const { type, outcome } = event;
+    metrics.validations.add({ type, outcome });
+    metrics.validationSeconds.observe({ type }, durationMs / 1000);
+    const level = outcome === 'postponed' ? 'debug' : 'info';
+    log[level]({ ...event, durationMs: Math.round(durationMs * 10) / 10 }, 'challenge tried');
   },
 
   servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {

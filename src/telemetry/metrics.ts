@@ -82,6 +82,16 @@ export function createMetrics() {
       'Authorizations that clients made in advance or deactivated.',
       { change: ['created', 'deactivated'] },
     ),
+    validations: counter('acmery_validations_total', 'Tries to validate a challenge, by what came of them.', {
+      type: declaredElsewhere,
+      outcome: ['valid', 'retried', 'invalid', 'postponed', 'dropped'],
+    }),
+    validationSeconds: histogram(
+      'acmery_validation_duration_seconds',
+      'Tries to validate a challenge, CAA look-ups included.',
+      { type: declaredElsewhere },
+      REQUEST_SECONDS,
+    ),
 
     servingCertificates: counter('acmery_serving_certificates_total', 'Certificates for our own HTTPS, by outcome.', {
       outcome: ['made', 'rotated', 'refused'],

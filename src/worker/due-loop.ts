@@ -1,4 +1,4 @@
-// One task's loop: claims what is due, runs it, and waits until something becomes due or something running ends.
+// One task's loop: claims what is due, runs it, and waits until something becomes due or there is room for more.
 import type { Ca } from '../core/ca.ts';
 import type { Claim } from '../core/removed-keys.ts';
 import type { DueTask } from './tasks.ts';
@@ -18,7 +18,9 @@ export class DueLoop implements AsyncDisposable {
   readonly #ended: Promise<void>;
   #next = Promise.withResolvers<void>();
   #failures = 0;
-  #isStopping = false;
+  readonly #stopping = new AbortController();
+  /** More may be due than there was room for. */
+  #isFull = false;
 
   constructor(ca: Ca, task: DueTask) {
     this.#ca = ca;
@@ -33,17 +35,18 @@ export class DueLoop implements AsyncDisposable {
 
   /** Claims nothing more, and waits for what runs. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     this.wake();
     await this.#ended;
     await Promise.all(this.#running);
   }
 
   async #loop(): Promise<void> {
-    while (!this.#isStopping) {
+    while (!this.#stopping.signal.aborted) {
       // Made anew before the claim: who wakes us during it is not missed.
       this.#next = Promise.withResolvers();
       const room = Math.min(BATCH, this.#task.concurrency - this.#running.size);
+      this.#isFull = room === 0;
       const claims = room > 0 ? await this.#claim(room) : [];
       for (const claim of claims) this.#start(claim);
       if (claims.length === room && room > 0) continue;
@@ -68,7 +71,7 @@ export class DueLoop implements AsyncDisposable {
   #start(claim: Claim): void {
     const run = this.#run(claim).finally(() => {
       this.#running.delete(run);
-      this.wake();
+      if (this.#isFull) this.wake();
     });
     this.#running.add(run);
   }
@@ -76,7 +79,7 @@ export class DueLoop implements AsyncDisposable {
   async #run(claim: Claim): Promise<void> {
     const { name } = this.#task;
     try {
-      await this.#task.run(this.#ca, claim);
+      await this.#task.run(this.#ca, claim, this.#stopping.signal);
       this.#ca.events.taskDone({ task: name });
     } catch (error) {
       this.#ca.events.taskFailed({ task: name, id: claim.id, attempt: claim.attempt, error });

@@ -4,6 +4,7 @@ import type { Ca } from '../core/ca.ts';
 import { sweepNonces } from '../core/nonces.ts';
 import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
 import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
+import { claimChallenges, postponeChallenge, validateChallenge } from '../core/validate-challenge.ts';
 
 /** Work on rows that are due, each under a lease. */
 export type DueTask = {
@@ -14,8 +15,8 @@ export type DueTask = {
   /** Longer than a run ever takes. */
   readonly leaseMs: number;
   claim(ca: Ca, limit: number, leaseMs: number): Promise<readonly Claim[]>;
-  /** Throws where it has to be tried again later. */
-  run(ca: Ca, claim: Claim): Promise<void>;
+  /** Throws where it has to be tried again later. The signal says that the worker ends: what takes long is given back. */
+  run(ca: Ca, claim: Claim, signal: AbortSignal): Promise<void>;
   postpone(ca: Ca, claim: Claim, dueAt: Date): Promise<void>;
 };
 
@@ -30,6 +31,14 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 export const dueTasks: readonly DueTask[] = [
+  {
+    name: 'challenge',
+    concurrency: 128,
+    leaseMs: MINUTE_MS,
+    claim: claimChallenges,
+    run: validateChallenge,
+    postpone: postponeChallenge,
+  },
   {
     name: 'signing_cert_keys',
     concurrency: 4,

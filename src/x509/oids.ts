@@ -39,6 +39,7 @@ export const oids = {
   extKeyUsage: '2.5.29.37',
   authorityInfoAccess: '1.3.6.1.5.5.7.1.1',
   tlsFeature: '1.3.6.1.5.5.7.1.24',
+  acmeIdentifier: '1.3.6.1.5.5.7.1.31',
   ocspNoCheck: '1.3.6.1.5.5.7.48.1.5',
   accessOcsp: '1.3.6.1.5.5.7.48.1',
   accessCaIssuers: '1.3.6.1.5.5.7.48.2',

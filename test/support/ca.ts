@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ca } from '../../src/core/ca.ts';
-import type { CaaResolver } from '../../src/core/ports.ts';
+import type { CaaResolver, ChallengeProber } from '../../src/core/ports.ts';
 import { ensureWrapKey } from '../../src/core/secret-box.ts';
 import { openFileKeyStore } from '../../src/keys/file-key-store.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
@@ -22,9 +22,11 @@ export type TestCa = AsyncDisposable & {
 export type TestCaOptions = {
   /** DNS; without it every look-up fails. */
   readonly caa?: CaaResolver;
+  /** Validation; without it every try fails. */
+  readonly prober?: ChallengeProber;
 };
 
-export async function testCa({ caa = noDns }: TestCaOptions = {}): Promise<TestCa> {
+export async function testCa({ caa = noDns, prober = noProber }: TestCaOptions = {}): Promise<TestCa> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await testDatabase());
   const folder = await mkdtemp(join(tmpdir(), 'acmery-keys-'));
@@ -36,6 +38,7 @@ export async function testCa({ caa = noDns }: TestCaOptions = {}): Promise<TestC
     clock: testClock(),
     urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
     caa,
+    prober,
     events: createEvents(log, createMetrics()),
   };
   await ensureWrapKey(ca);
@@ -44,3 +47,9 @@ export async function testCa({ caa = noDns }: TestCaOptions = {}): Promise<TestC
 }
 
 const noDns: CaaResolver = async (name) => [{ name, failure: 'there is no DNS in this test' }];
+
+const noProber: ChallengeProber = async () => ({
+  outcome: 'failed',
+  type: 'connection',
+  detail: 'This test has no prober; give one to testCa().',
+});

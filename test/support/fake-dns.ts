@@ -11,14 +11,26 @@ const responseCodes = { nodata: 0, formerr: 1, servfail: 2, nxdomain: 3, notimp:
 
 type Records = {
   readonly caa?: readonly CaaData[];
+  /** Each text is a record; a list is one record of several strings. */
+  readonly txt?: readonly (string | readonly string[])[];
+  readonly a?: readonly string[];
+  readonly aaaa?: readonly string[];
   /** The name is an alias: the answer carries the chain and what stands at its end. */
   readonly cname?: string;
+  /** Only the alias is told, as by a server that does not resolve for others. */
+  readonly aliasOnly?: boolean;
   /** Over UDP only an empty answer that says "ask again over TCP". */
   readonly truncated?: boolean;
 };
 
-/** `silent`: no answer at all. `malformed`: an answer that breaks off in the middle. */
-export type Script = keyof typeof responseCodes | 'silent' | 'malformed' | Records;
+/** `silent`: no answer at all. `malformed`: an answer that breaks off in the middle. A function is asked at each query. */
+type Fixed = keyof typeof responseCodes | 'silent' | 'malformed' | Records;
+export type Script = Fixed | ((type: string) => Fixed);
+
+/** By name in lower case; `*` stands for every name that has no row. */
+export type Zone = Readonly<Record<string, Script>>;
+
+const MOST_LINKS = 20;
 
 type Query = { readonly name: string; readonly type: string; readonly transport: 'udp' | 'tcp' };
 
@@ -36,7 +48,7 @@ type Options = {
   readonly holdUntil?: number;
 };
 
-export async function fakeDns(zone: Readonly<Record<string, Script>>, options: Options = {}): Promise<FakeDns> {
+export async function fakeDns(zone: Zone, options: Options = {}): Promise<FakeDns> {
   const queries: Query[] = [];
   const connections = new Set<Socket>();
   let held: (() => void)[] = [];
@@ -87,11 +99,7 @@ export async function fakeDns(zone: Readonly<Record<string, Script>>, options: O
   };
 }
 
-function answerTo(
-  message: Buffer,
-  zone: Readonly<Record<string, Script>>,
-  transport: Query['transport'],
-): Buffer | undefined {
+function answerTo(message: Buffer, zone: Zone, transport: Query['transport']): Buffer | undefined {
   const { id = 0, questions = [] } = dns.decode(message);
   const { name = '', type = '' } = questions[0] ?? {};
   const flags = dns.RECURSION_DESIRED | dns.RECURSION_AVAILABLE;
@@ -100,20 +108,26 @@ function answerTo(
 
   const answers: dns.Answer[] = [];
   let owner = name;
-  for (;;) {
-    const script = zone[owner.toLowerCase()] ?? 'nxdomain';
+  // A chain that does not end is cut, as resolvers do.
+  for (let links = 0; links <= MOST_LINKS; links += 1) {
+    const row = zone[owner.toLowerCase()] ?? zone['*'] ?? 'nxdomain';
+    const script = typeof row === 'function' ? row(type) : row;
     if (script === 'silent') return undefined;
     // The header promises one answer, and the message ends before it.
     if (script === 'malformed') return withAnswerCount(reply(0, []), 1);
     if (typeof script === 'string') return reply(responseCodes[script], answers);
     if (script.truncated === true && transport === 'udp') return reply(dns.TRUNCATED_RESPONSE, []);
-    if (type === 'CAA') {
-      for (const data of script.caa ?? []) answers.push({ type, name: owner, ttl: 300, data });
-    }
+    for (const data of recordsOf(script, type)) answers.push({ type, name: owner, ttl: 300, data });
     if (script.cname === undefined) return reply(0, answers);
     answers.push({ type: 'CNAME', name: owner, ttl: 300, data: script.cname });
+    if (type === 'CNAME' || script.aliasOnly === true) return reply(0, answers);
     owner = script.cname;
   }
+  return reply(0, answers);
+}
+
+function recordsOf({ caa = [], txt = [], a = [], aaaa = [] }: Records, type: string): readonly unknown[] {
+  return { CAA: caa, TXT: txt, A: a, AAAA: aaaa }[type] ?? [];
 }
 
 function withAnswerCount(message: Buffer, count: number): Buffer {

@@ -15,6 +15,7 @@ startWorker({
   clock: testClock(new Date(now)),
   urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
   caa: unused,
+  prober: unused,
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
   keys: {
     createOnce: unused,

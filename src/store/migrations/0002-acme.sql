@@ -230,6 +230,7 @@ create table challenges (
   account_url        text collate "C",
   validated_at       timestamptz,
   error              jsonb,
+  failures           jsonb,                    -- of the tries so far, while there are more to come (CHA-7, CHA-8)
   due_at             timestamptz,
   lease_until        timestamptz,
   attempts           integer not null default 0,

@@ -1,0 +1,157 @@
+// The worker's task `challenge`: one try to validate a challenge, CAA included, and what is done next.
+import { claimDueChallenges, dueChallenges, keepFailure } from '../store/challenge-results.ts';
+import { type Claim, postponeDue } from '../store/due.ts';
+import type { StoredProblem } from '../store/tables.ts';
+import type { ChallengeTried } from '../telemetry/events.ts';
+import { stopwatch } from '../telemetry/stopwatch.ts';
+import type { Ca } from './ca.ts';
+import { checkCaa } from './caa.ts';
+import { offeredChallenges } from './challenge-offers.ts';
+import { type ChallengeClaim, challengeMet, challengeNotMet } from './challenge-results.ts';
+import { type Identifier, parseIdentifier } from './identifiers.ts';
+import { formatId } from './ids.ts';
+import type { Probe } from './ports.ts';
+import { accountUrl } from './urls.ts';
+
+/** CHA-7: after each failure but the last; so there are three tries, over twelve seconds and what they take themselves. */
+const RETRIES_MS = [3_000, 9_000] as const;
+const FIRST_BUSY_MS = 100;
+const LONGEST_BUSY_MS = 5_000;
+
+/** What a try came to. */
+type Finding =
+  | { readonly outcome: 'met'; readonly caaCheckedAt: Date | null }
+  | { readonly outcome: 'busy' }
+  | { readonly outcome: 'failed'; readonly problem: StoredProblem };
+
+type Outcome = Pick<ChallengeTried, 'outcome' | 'problem'>;
+
+/** Takes challenges that are due under a lease of this length. */
+export const claimChallenges = (ca: Ca, limit: number, leaseMs: number): Promise<readonly ChallengeClaim[]> => {
+  const now = ca.clock.now();
+  return claimDueChallenges(ca.database.db, { now, leaseUntil: new Date(now.getTime() + leaseMs), limit });
+};
+
+/** Gives a challenge back, due at another time. Whoever lost his lease changes nothing. */
+export const postponeChallenge = (ca: Ca, claim: Claim, dueAt: Date): Promise<void> =>
+  postponeDue(ca.database.db, dueChallenges, claim, dueAt);
+
+/**
+ * Makes one try. A success is settled at once, a failure after the last try; before that the challenge is due again
+ * later. When the signal comes the challenge is given back. Locks nothing while it waits for the network.
+ */
+export async function validateChallenge(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<void> {
+  const elapsedMs = stopwatch();
+  const outcome = await tryOnce(ca, claim, signal);
+  ca.events.challengeTried({
+    id: formatId('chal', claim.id),
+    type: claim.type,
+    identifier: claim.value,
+    ...outcome,
+    durationMs: elapsedMs(),
+  });
+}
+
+async function tryOnce(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Outcome> {
+  const obstacle = obstacleOf(claim, ca.clock.now());
+  if (obstacle !== undefined) return giveUp(ca, claim, obstacle);
+  try {
+    const finding = await lookFor(ca, claim, signal);
+    switch (finding.outcome) {
+      case 'met':
+        return await succeed(ca, claim, finding.caaCheckedAt);
+      case 'busy':
+        return await postpone(ca, claim, busyWaitMs(claim));
+      case 'failed':
+        return await fail(ca, claim, finding.problem);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return postpone(ca, claim, 0);
+  }
+}
+
+/** Why there is nothing to look for any more, or never was (AUT-8). */
+function obstacleOf({ type, state, expires_at, ...claim }: ChallengeClaim, now: Date): StoredProblem | undefined {
+  if (state !== 'pending' || expires_at <= now)
+    return { type: 'unauthorized', detail: 'The authorization of the challenge is no longer pending.' };
+  if (!offeredChallenges(identifierOf(claim)).includes(type))
+    return { type: 'unauthorized', detail: `${type} cannot validate ${claim.value}.` };
+  return undefined;
+}
+
+async function lookFor(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Finding> {
+  const found = await ca.prober(probeOf(claim), signal);
+  switch (found.outcome) {
+    case 'busy':
+      return { outcome: 'busy' };
+    case 'failed':
+      return { outcome: 'failed', problem: { type: found.type, detail: found.detail } };
+    case 'valid':
+      return checkCaaOf(ca, claim, signal);
+  }
+}
+
+async function checkCaaOf(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Finding> {
+  const identifier = identifierOf(claim);
+  // CAA-12.
+  if (identifier.type === 'ip') return { outcome: 'met', caaCheckedAt: null };
+  const caaCheckedAt = ca.clock.now();
+  const accountUrls = claim.slugs.map((slug) => accountUrl(ca.urls, slug, claim.acme_key_id));
+  const policy = { caaTag: claim.caa_tag, onMissingCaa: claim.on_missing_caa, accountUrls };
+  const [finding] = await checkCaa(ca, policy, [{ identifier, methods: [claim.type] }], signal);
+  return finding?.verdict.allowed === true
+    ? { outcome: 'met', caaCheckedAt }
+    : { outcome: 'failed', problem: { type: 'caa', detail: finding?.verdict.detail ?? 'CAA was not looked up.' } };
+}
+
+async function succeed(ca: Ca, claim: ChallengeClaim, caaCheckedAt: Date | null): Promise<Outcome> {
+  if (await challengeMet(ca, claim, caaCheckedAt)) return { outcome: 'valid' };
+  return giveUp(ca, claim, {
+    type: 'unauthorized',
+    detail: 'The authorization of the challenge ended while it was being validated.',
+  });
+}
+
+async function fail(ca: Ca, claim: ChallengeClaim, problem: StoredProblem): Promise<Outcome> {
+  const failures = claim.failures ?? [];
+  const waitMs = RETRIES_MS[failures.length];
+  if (waitMs === undefined) return giveUp(ca, claim, { ...problem, subproblems: [...failures, problem] });
+  const isKept = await keepFailure(ca.database.db, claim, problem, laterBy(ca, waitMs));
+  return { outcome: isKept ? 'retried' : 'dropped', problem: problem.detail };
+}
+
+async function giveUp(ca: Ca, claim: ChallengeClaim, error: StoredProblem): Promise<Outcome> {
+  return { outcome: (await challengeNotMet(ca, claim, error)) ? 'invalid' : 'dropped', problem: error.detail };
+}
+
+async function postpone(ca: Ca, claim: ChallengeClaim, waitMs: number): Promise<Outcome> {
+  await postponeChallenge(ca, claim, laterBy(ca, waitMs));
+  return { outcome: 'postponed' };
+}
+
+/** Longer each time, so that those that wait for a slow target cost the less the longer they wait. */
+const busyWaitMs = ({ attempt, failures }: ChallengeClaim): number =>
+  Math.min(FIRST_BUSY_MS * 2 ** (attempt - 1 - (failures?.length ?? 0)), LONGEST_BUSY_MS);
+
+const laterBy = ({ clock }: Ca, ms: number): Date => new Date(clock.now().getTime() + ms);
+
+const probeOf = (claim: ChallengeClaim): Probe => ({
+  type: claim.type,
+  identifier: { type: claim.identifier_type, value: claim.value },
+  token: claim.token,
+  keyAuthorization: claim.key_authorization,
+  accountUrl: claim.account_url,
+  directoryId: claim.directory_id,
+});
+
+/** As it was ordered. */
+function identifierOf({
+  identifier_type: type,
+  value,
+  wildcard,
+}: Pick<ChallengeClaim, 'identifier_type' | 'value' | 'wildcard'>): Identifier {
+  const parsed = parseIdentifier({ type, value: wildcard ? `*.${value}` : value });
+  if (!parsed.ok) throw new Error(`an authorization is for ${type} ${value}, which cannot be ordered`);
+  return parsed.identifier;
+}
