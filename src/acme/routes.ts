@@ -2,8 +2,10 @@
 import { accountOrdersRoute } from './account-orders.ts';
 import { accountRoute, newAccountRoute } from './accounts.ts';
 import { authorizationRoute, newAuthzRoute } from './authorizations.ts';
+import { alternateRoute, certificateRoute } from './certificates.ts';
 import { challengeRoute } from './challenges.ts';
 import { directoryRoute } from './directory.ts';
+import { finalizeRoute } from './finalize.ts';
 import { keyChangeRoute } from './key-change.ts';
 import { newNonceRoute } from './nonces.ts';
 import { newOrderRoute, orderRoute } from './orders.ts';
@@ -23,4 +25,7 @@ export const acmeRoutes: readonly AcmeRoute[] = [
   authorizationRoute,
   challengeRoute,
   revokeCertRoute,
+  finalizeRoute,
+  certificateRoute,
+  alternateRoute,
 ];

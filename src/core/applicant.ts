@@ -20,7 +20,7 @@ export const holderOf = ({ account, directory }: Applicant): Holder => ({
  * another's as for what never was (ACC-13).
  */
 export async function own<Row>(
-  noun: 'order' | 'authorization' | 'challenge',
+  noun: 'order' | 'authorization' | 'challenge' | 'certificate',
   id: string | undefined,
   read: (id: string) => Promise<Row | undefined>,
 ): Promise<Row> {

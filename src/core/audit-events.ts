@@ -22,7 +22,7 @@ type AuditedValue =
 type AuditedFields = Readonly<Record<string, AuditedValue>>;
 
 export type Change = {
-  /** A verb: `create`, `update`, `delete`, `revoke`, `cancel`, `use`. */
+  /** A verb: `create`, `update`, `delete`, `revoke`, `cancel`, `use`, `issue`. */
   readonly action: string;
   readonly kind: ObjectKind;
   readonly id: string;
@@ -60,7 +60,8 @@ export async function listAuditEvents(ca: Ca, filter: AuditFilter, page: PageReq
   return pageOf(await listAuditRows(ca.database.db, filter, page), viewOf);
 }
 
-function recordOf(actor: Actor, now: Date, change: Change): AuditRecord {
+/** For a statement that writes the record together with the change itself. */
+export function recordOf(actor: Actor, now: Date, change: Change): AuditRecord {
   const { before, after } = onlyChanged(change);
   return {
     id: newUuid(now),

@@ -1,5 +1,6 @@
 // What certificates hold besides names and keys, as data: one row per kind of certificate.
-import type { KeyUsage } from '../x509/extensions.ts';
+import type { ProfileName } from '../resources/fields.ts';
+import type { ExtendedKeyUsage, KeyUsage } from '../x509/extensions.ts';
 
 export type CaProfile = {
   /** Unless days are asked for. */
@@ -14,3 +15,12 @@ export const caProfiles = {
   root: { validForYears: 20, pathLength: undefined, keyUsage: ['keyCertSign', 'cRLSign'] },
   intermediate: { validForYears: 10, pathLength: 0, keyUsage: ['keyCertSign', 'cRLSign'] },
 } as const satisfies Record<'root' | 'intermediate', CaProfile>;
+
+/** Of leaves. What else they hold is the same for all: leaf-certificate.ts. */
+export type LeafProfile = { readonly extendedKeyUsage: readonly ExtendedKeyUsage[] };
+
+export const leafProfiles: Readonly<Record<ProfileName, LeafProfile>> = {
+  server: { extendedKeyUsage: ['serverAuth'] },
+  client: { extendedKeyUsage: ['clientAuth'] },
+  mtls: { extendedKeyUsage: ['serverAuth', 'clientAuth'] },
+};

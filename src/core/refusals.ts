@@ -30,6 +30,11 @@ export const constraintRefusals: Readonly<Record<string, Row>> = {
     field: 'public_key',
     detail: 'This public key is, or once was, that of an account key; make a new key.',
   },
+  used_keys_not_of_certificate: {
+    kind: 'key_reused',
+    field: 'public_key',
+    detail: 'This public key is that of an issued certificate; make a new key.',
+  },
   signing_certs_der_key: {
     kind: 'duplicate_certificate',
     field: 'public_cert',

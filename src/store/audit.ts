@@ -1,5 +1,5 @@
 // The audit log: appending to it, and its monthly partitions.
-import { type Insertable, sql } from 'kysely';
+import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import type { Tables } from './tables.ts';
 
@@ -36,6 +36,14 @@ export async function appendAudit(db: Db, ...records: readonly AuditRecord[]): P
                   ${column(({ detail }) => (detail === undefined ? undefined : JSON.stringify(detail)))}::text[])
         as record (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)`.execute(db);
 }
+
+/** Writes a record for the only row of `source`, or none where it has no row: a part of the statement that makes the change. */
+export const auditOf = (source: RawBuilder<unknown>, record: AuditRecord): RawBuilder<unknown> => sql`
+  insert into audit (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)
+  select ${record.id}::uuid, ${record.actorKind}::text, ${record.actor}::text, ${record.action}::text,
+         ${record.objectKind}::text, ${record.objectId ?? null}::uuid, ${record.requestId ?? null}::text,
+         ${record.detail === undefined ? null : JSON.stringify(record.detail)}::jsonb
+    from ${source}`;
 
 /** When a record was written: its id begins with the time. */
 export const recordedAt = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

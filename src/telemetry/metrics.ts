@@ -60,6 +60,40 @@ export function createMetrics() {
     acmeKeys: counter('acmery_acme_key_changes_total', 'Changes of account keys, by what was done.', {
       change: ['registered', 'updated', 'key_changed', 'deactivated', 'revoked'],
     }),
+    certsIssued: counter('acmery_certificates_issued_total', 'Certificates issued, by profile and type of key.', {
+      profile: declaredElsewhere,
+      key_type: declaredElsewhere,
+    }),
+    issuanceSeconds: histogram(
+      'acmery_issuance_duration_seconds',
+      'From the begin of finalize, or of the work of a worker, to the stored certificate.',
+      { profile: declaredElsewhere },
+      REQUEST_SECONDS,
+    ),
+    issuanceFailures: counter(
+      'acmery_issuance_failures_total',
+      'Finalize requests and orders that were refused, by error type.',
+      {
+        reason: declaredElsewhere,
+      },
+    ),
+    issuanceDelays: counter(
+      'acmery_issuance_delays_total',
+      'Reserved certificates that could not be signed or stored at once.',
+      {},
+    ),
+    lintFailures: counter(
+      'acmery_lint_failures_total',
+      'Certificates that broke a rule before they were signed: each is a bug.',
+      {
+        rule: declaredElsewhere,
+      },
+    ),
+    ordersReleased: counter(
+      'acmery_orders_released_total',
+      'Orders that are ready again because the key of their CA is gone.',
+      {},
+    ),
     certsRevoked: counter('acmery_certificates_revoked_total', 'Certificates revoked, by reason.', {
       reason: declaredElsewhere,
     }),

@@ -4,6 +4,7 @@ import type { Ca } from '../core/ca.ts';
 import { sweepNonces } from '../core/nonces.ts';
 import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
 import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
+import { claimStuckOrders, finishStuckOrder, postponeStuckOrder } from '../core/stuck-orders.ts';
 import { claimChallenges, postponeChallenge, validateChallenge } from '../core/validate-challenge.ts';
 
 /** Work on rows that are due, each under a lease. */
@@ -46,6 +47,14 @@ export const dueTasks: readonly DueTask[] = [
     claim: claimRemovedKeys,
     run: removeKey,
     postpone: postponeKeyRemoval,
+  },
+  {
+    name: 'order',
+    concurrency: 8,
+    leaseMs: MINUTE_MS,
+    claim: claimStuckOrders,
+    run: finishStuckOrder,
+    postpone: postponeStuckOrder,
   },
 ];
 

@@ -38,8 +38,7 @@ export type CertificateFields = {
   readonly issuerKeyType: KeyType;
 };
 
-export type Certificate = Signed & {
-  readonly der: Buffer;
+type Contents = {
   readonly version: 1 | 2 | 3;
   /** Big-endian octets without a leading zero; `toString('hex')` gives the text form. */
   readonly serial: Buffer;
@@ -48,10 +47,18 @@ export type Certificate = Signed & {
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly spki: Buffer;
-  /** Undefined for keys that are not accepted here. */
-  readonly keyType: LeafKeyType | undefined;
   readonly extensions: Extensions;
 };
+
+/** What is to be signed, with the DER AlgorithmIdentifier that it names itself. */
+export type TbsCertificate = Contents & { readonly signatureAlgorithm: Buffer };
+
+export type Certificate = Signed &
+  Contents & {
+    readonly der: Buffer;
+    /** Undefined for keys that are not accepted here. */
+    readonly keyType: LeafKeyType | undefined;
+  };
 
 const SERIAL_OCTETS = 17;
 const V3 = 2;
@@ -84,26 +91,15 @@ export const assembleCertificate: (tbs: Buffer, issuerKeyType: KeyType, signatur
 /** Throws X509Error for everything that is not one certificate in canonical DER. Verifies nothing. */
 export function parseCertificate(der: Buffer, what = 'the certificate'): Certificate {
   const { content, ...signed } = readSigned(parseDer(der, what), what);
-  const elements = elementsOf(content, tags.sequence, what);
-  const version = readVersion(elements.nextIf(contextConstructed(0)), what);
-  const serial = readSerial(elements.next('serial number'), `the serial number of ${what}`);
-  const innerAlgorithm = bytesOf(elements.next('signature algorithm'));
-  const issuer = parseName(elements.next('issuer'), `the issuer of ${what}`);
-  const validity = elementsOf(elements.next('validity'), tags.sequence, what);
-  const notBefore = readTime(validity.next('start'), `the start of the validity of ${what}`);
-  const notAfter = readTime(validity.next('end'), `the end of the validity of ${what}`);
-  validity.end();
-  const subject = parseName(elements.next('subject'), `the subject of ${what}`);
-  const spki = bytesOf(elements.next('public key'));
-  elements.nextIf(contextPrimitive(1));
-  elements.nextIf(contextPrimitive(2));
-  const extensions = readExtensions(elements.nextIf(contextConstructed(3)), version, what);
-  elements.end();
-  if (!innerAlgorithm.equals(signed.signatureAlgorithm))
+  const contents = readTbs(content, what);
+  if (!contents.signatureAlgorithm.equals(signed.signatureAlgorithm))
     throw malformed(what, 'names two different signature algorithms');
-  const keyType = keyTypeOf(spki);
-  return { ...signed, der, version, serial, issuer, subject, notBefore, notAfter, spki, keyType, extensions };
+  return { ...contents, ...signed, der, keyType: keyTypeOf(contents.spki) };
 }
+
+/** The part of a certificate that is signed, before it is. Throws as parseCertificate does. */
+export const parseTbsCertificate = (tbs: Buffer, what = 'the certificate to be signed'): TbsCertificate =>
+  readTbs(parseDer(tbs, what), what);
 
 /** Whether the issuer's key made the signature; throws X509Error where key or algorithm is not accepted. Names and dates are not looked at. */
 export const isSignedBy = (signed: Signed, issuerSpki: Buffer): Promise<boolean> =>
@@ -116,6 +112,25 @@ export function readSerial(node: DerNode, what: string): Buffer {
   if (first >= 0x80) throw malformed(what, 'is empty or negative');
   if (contents.length > 21) throw malformed(what, 'is longer than 20 octets');
   return first === 0 && contents.length > 1 ? contents.subarray(1) : contents;
+}
+
+function readTbs(content: DerNode, what: string): TbsCertificate {
+  const elements = elementsOf(content, tags.sequence, what);
+  const version = readVersion(elements.nextIf(contextConstructed(0)), what);
+  const serial = readSerial(elements.next('serial number'), `the serial number of ${what}`);
+  const signatureAlgorithm = bytesOf(elements.next('signature algorithm'));
+  const issuer = parseName(elements.next('issuer'), `the issuer of ${what}`);
+  const validity = elementsOf(elements.next('validity'), tags.sequence, what);
+  const notBefore = readTime(validity.next('start'), `the start of the validity of ${what}`);
+  const notAfter = readTime(validity.next('end'), `the end of the validity of ${what}`);
+  validity.end();
+  const subject = parseName(elements.next('subject'), `the subject of ${what}`);
+  const spki = bytesOf(elements.next('public key'));
+  elements.nextIf(contextPrimitive(1));
+  elements.nextIf(contextPrimitive(2));
+  const extensions = readExtensions(elements.nextIf(contextConstructed(3)), version, what);
+  elements.end();
+  return { version, serial, signatureAlgorithm, issuer, subject, notBefore, notAfter, spki, extensions };
 }
 
 function readVersion(node: DerNode | undefined, what: string): 1 | 2 | 3 {

@@ -14,7 +14,8 @@ afterAll(() => database[Symbol.asyncDispose]());
 
 test('every constraint in the table exists', async () => {
   const { rows } = await sql<{ name: string }>`
-    select indexrelid::regclass::text as name from pg_index where indisunique`.execute(database.db.db);
+    select indexrelid::regclass::text as name from pg_index where indisunique
+     union all select tgname from pg_trigger`.execute(database.db.db);
   expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(constraintRefusals)));
 });
 

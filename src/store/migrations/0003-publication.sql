@@ -88,6 +88,24 @@ create trigger issued_certs_immutable
                    serial, key_thumbprint, subjects, der on issued_certs
   for each row execute function refuse_change('a certificate never changes');
 
+-- FIN-7, KEY-7: a key is an account's or a certificate's, never both, whoever comes first. Who makes it an account's waits
+-- here for those who reserve an order with it (reserveOrder takes the lock, shared, and gives way where it is taken), and
+-- then looks, in a new snapshot, at what they reserved. Who completes an order looks at used_keys once more.
+create function refuse_certificate_key() returns trigger language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(7638, ('x' || encode(substring(new.thumbprint from 1 for 4), 'hex'))::bit(32)::integer);
+  if exists (select from issued_certs where key_thumbprint = new.thumbprint)
+     or exists (select from orders where state = 'processing' and key_thumbprint = new.thumbprint) then
+    raise exception 'the key is that of a certificate'
+      using errcode = 'restrict_violation', table = tg_table_name, constraint = tg_name;
+  end if;
+  return new;
+end
+$$;
+
+create trigger used_keys_not_of_certificate before insert on used_keys
+  for each row when (new.why = 'account') execute function refuse_certificate_key();
+
 -- One row per name of a certificate: the filter by exact name pages through this primary key in the order of ids.
 create table issued_cert_names (
   name            text collate "C" not null,

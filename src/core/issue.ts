@@ -1,0 +1,199 @@
+// The one place where leaf certificates are signed (SEC-8): for an order in `processing`, with the serial reserved for it,
+// by the CA cert that was decided on. Nothing that is signed leaves here before it is stored.
+import {
+  completeOrder,
+  failReservedOrder,
+  findReservedOrder,
+  hurryReservedOrder,
+  type ReservedOrder,
+  releaseReservedOrder,
+} from '../store/finalize.ts';
+import type { StoredProblem } from '../store/tables.ts';
+import { keyAlgorithms } from '../x509/algorithms.ts';
+import { assembleCertificate, parseTbsCertificate, type TbsCertificate } from '../x509/certificate.ts';
+import { verifySignature } from '../x509/signer.ts';
+import { keyTypeOf } from '../x509/spki.ts';
+import { recordOf } from './audit-events.ts';
+import type { Ca } from './ca.ts';
+import { CaError } from './errors.ts';
+import { formatId } from './ids.ts';
+import { type Issuer, readIssuer } from './issuers.ts';
+import type { Signer } from './ports.ts';
+
+type Occasion = {
+  /** Of the client; undefined for a worker. */
+  readonly requestId?: string;
+  /** When the work began, as performance.now() has it. */
+  readonly begun: number;
+};
+
+/** Throws `unavailable` where the key cannot be used now, or is not that of the CA cert. */
+export async function openSigner(ca: Ca, issuer: Issuer, keyRef: string | null): Promise<Signer> {
+  if (keyRef === null) throw new CaError('unavailable', 'The key of the issuing CA is not here.');
+  const signer = await ca.keys.signer(keyRef);
+  if (signer.spki.equals(issuer.spki)) return signer;
+  throw new CaError('unavailable', 'The key that is stored for the issuing CA is that of another certificate.');
+}
+
+/** `settled`: the order has come to something else. `delayed`: a worker goes on. */
+type Outcome = 'completed' | 'settled' | 'delayed';
+
+/** Signs and completes. Never throws: what fails now is taken up by a worker, at once where that can be said. */
+export async function issueReserved(
+  ca: Ca,
+  order: ReservedOrder,
+  signer: Signer,
+  occasion: Occasion,
+): Promise<Outcome> {
+  try {
+    return (await issueLeaf(ca, order, signer, occasion)) ? 'completed' : 'settled';
+  } catch (error) {
+    ca.events.issuanceDelayed({ order: formatId('ordr', order.id), error });
+    await hurry(ca, order);
+    return 'delayed';
+  }
+}
+
+/**
+ * As a worker does it for an order that is stuck: signs the same bytes and completes. An order that nobody can complete
+ * any more ends as invalid; one whose key is gone for good, and for which nothing was signed, is ready again (FIN-12).
+ * Throws where it has to be tried again.
+ */
+export async function issueStuckOrder(ca: Ca, orderId: string): Promise<void> {
+  const order = await findReservedOrder(ca.database.db, orderId);
+  if (order === undefined) return;
+  const hopeless = hopelessness(order);
+  if (hopeless !== undefined) {
+    await fail(ca, order, hopeless);
+    return;
+  }
+  const { issuer_key_ref: keyRef } = order;
+  if (keyRef === null || (await isGone(ca, keyRef))) {
+    if (await releaseReservedOrder(ca.database.db, order))
+      ca.events.orderReleased({ order: formatId('ordr', order.id) });
+    return;
+  }
+  const begun = performance.now();
+  const issuer = await readIssuer(ca.database.db, order.signing_cert_id);
+  await issueLeaf(ca, order, await openSigner(ca, issuer, keyRef), { begun });
+}
+
+async function issueLeaf(ca: Ca, order: ReservedOrder, signer: Signer, occasion: Occasion): Promise<boolean> {
+  const { db } = ca.database;
+  const issuer = await readIssuer(db, order.signing_cert_id);
+  const tbs = requireReserved(order, issuer);
+  if (tbs.notAfter <= ca.clock.signingTime()) return fail(ca, order, expired);
+  const der = await signed(signer, issuer, order.tbs);
+  if (await complete(ca, order, tbs, der, occasion)) return true;
+  // Somebody else has completed it, or it is to be completed no more.
+  const state = await findReservedOrder(db, order.id);
+  if (state === undefined || !state.serial.equals(order.serial)) return false;
+  const hopeless = hopelessness(state);
+  if (hopeless === undefined) throw new CaError('conflict', 'The order could not be completed just now.');
+  return fail(ca, order, hopeless);
+}
+
+/** What is signed is what was reserved: a row that says otherwise is damaged. */
+function requireReserved(order: ReservedOrder, issuer: Issuer): TbsCertificate {
+  const tbs = parseTbsCertificate(order.tbs);
+  if (tbs.serial.equals(order.serial) && tbs.issuer.der.equals(issuer.subject)) return tbs;
+  throw new Error(`The bytes reserved for order ${order.id} are not of its serial number and CA cert.`);
+}
+
+async function signed(signer: Signer, issuer: Issuer, tbs: Buffer): Promise<Buffer> {
+  const signature = await signer.sign(tbs);
+  const { algorithm } = keyAlgorithms[issuer.keyType].signature;
+  if (!(await verifySignature(issuer.publicKey, algorithm, tbs, signature)))
+    throw new Error('The signature is not by the key of the stored CA certificate.');
+  return assembleCertificate(tbs, issuer.keyType, signature);
+}
+
+async function complete(
+  ca: Ca,
+  order: ReservedOrder,
+  { notBefore, notAfter, extensions, spki }: TbsCertificate,
+  der: Buffer,
+  { requestId, begun }: Occasion,
+): Promise<boolean> {
+  const subjects = (extensions.subjectAltNames ?? []).map(({ value }) => value);
+  const serial = order.serial.toString('hex');
+  const actor = {
+    kind: 'acme_key',
+    name: formatId('acmk', order.acme_key_id),
+    ...(requestId && { requestId }),
+  } as const;
+  const facts = {
+    order_id: formatId('ordr', order.id),
+    signing_cert_id: formatId('scrt', order.signing_cert_id),
+    serial,
+    subjects,
+    profile: order.profile,
+    expires_at: notAfter,
+  };
+  const change = { action: 'issue', kind: 'issued_cert', id: order.issued_cert_id, after: facts } as const;
+  const isCompleted = await completeOrder(
+    ca.database.db,
+    {
+      orderId: order.id,
+      serial: order.serial,
+      signing_cert_id: order.signing_cert_id,
+      der,
+      not_before: notBefore,
+      not_after: notAfter,
+      subjects,
+    },
+    recordOf(actor, ca.clock.now(), change),
+  );
+  if (!isCompleted) return false;
+  ca.events.certificateIssued({
+    id: formatId('icrt', order.issued_cert_id),
+    order: formatId('ordr', order.id),
+    account: formatId('acmk', order.acme_key_id),
+    serial,
+    names: subjects.length,
+    profile: order.profile,
+    keyType: keyTypeOf(spki) ?? 'unknown',
+    notAfter,
+    durationMs: performance.now() - begun,
+    ...(requestId && { requestId }),
+  });
+  return true;
+}
+
+const expired: StoredProblem = {
+  type: 'serverInternal',
+  detail: 'The certificate could not be signed before it would have ended; order anew.',
+};
+
+/** Why an order can never be completed (SEC-39). */
+function hopelessness(state: {
+  readonly is_wanted: boolean;
+  readonly key_is_used: boolean;
+}): StoredProblem | undefined {
+  if (!state.is_wanted)
+    return {
+      type: 'serverInternal',
+      detail: 'The directory or its CA went away while the order was in work; order anew.',
+    };
+  return state.key_is_used
+    ? { type: 'badCSR', detail: 'The key of the CSR became that of an account or was blocked; use another one.' }
+    : undefined;
+}
+
+async function fail(ca: Ca, order: ReservedOrder, problem: StoredProblem): Promise<false> {
+  if (await failReservedOrder(ca.database.db, order, problem))
+    ca.events.issuanceFailed({ order: formatId('ordr', order.id), reason: problem.type, detail: problem.detail });
+  return false;
+}
+
+/** The key store answers, and does not have it. */
+const isGone = async (ca: Ca, keyRef: string): Promise<boolean> => (await ca.keys.read(keyRef)) === undefined;
+
+async function hurry(ca: Ca, order: ReservedOrder): Promise<void> {
+  try {
+    await hurryReservedOrder(ca.database.db, order, ca.clock.now());
+  } catch (error) {
+    // It is due in half a minute all the same.
+    ca.events.issuanceDelayed({ order: formatId('ordr', order.id), error });
+  }
+}
