@@ -18,6 +18,7 @@ import { publicHostName } from './core/urls.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { mount } from './http/mount.ts';
 import { opsDoor } from './http/ops.ts';
+import { requestLimiter } from './http/request-limiter.ts';
 import { type Listener, openListener } from './http/server.ts';
 import { openTlsFiles } from './http/tls-files.ts';
 import { TlsSlot, type TlsSource } from './http/tls-source.ts';
@@ -76,6 +77,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     clock: async () => state.clocks?.check(),
   };
   const mounting = { events, trusted: trustedProxies(settings.trustedProxies) };
+  const limitRequests = requestLimiter(settings.limitRequests, events);
   const opsListener = await openListener({
     setting: 'ACMERY_OPS_LISTEN',
     address: settings.opsListen,
@@ -109,7 +111,10 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   const acmeListener = await openListener({
     setting: 'ACMERY_ACME_LISTEN',
     address: settings.acmeListen,
-    door: mount(acmeDoor({ ca, nonces: await openNonces(ca), routes: acmeRoutes }), mounting),
+    door: mount(acmeDoor({ ca, nonces: await openNonces(ca), routes: acmeRoutes }), {
+      ...mounting,
+      limitRequests,
+    }),
     events,
     tls,
   });
@@ -117,7 +122,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   const apiListener = await openListener({
     setting: 'ACMERY_API_LISTEN',
     address: settings.apiListen,
-    door: mount(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), mounting),
+    door: mount(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), { ...mounting, limitRequests }),
     events,
     ...(settings.apiTls === 'on' && { tls }),
   });
@@ -183,11 +188,18 @@ async function openCa(
   scope.use(database);
   const keys = await openFileKeyStore(join(settings.dataDir, 'keys'));
   const { publicUrl, httpUrl } = settings;
+  const limits = { orders: settings.limitOrders, accounts: settings.limitAccounts, failures: settings.limitFailures };
+  const retention = {
+    ordersMs: settings.retainOrders,
+    expiredCertsMs: settings.retainExpiredCerts,
+    auditMs: settings.retainAudit,
+  };
   const resolver = createResolver({ servers: settings.validationResolvers });
   const caa = createCaaResolver(resolver);
   const prober = proberFor(settings, resolver, ownListeners);
   const clocks = new ClockWatch({ database, events, clock: { now: () => new Date() } });
-  return { ca: { database, keys, clock: clocks, urls: { publicUrl, httpUrl }, caa, prober, events }, clocks };
+  const urls = { publicUrl, httpUrl };
+  return { ca: { database, keys, clock: clocks, urls, caa, prober, limits, retention, events }, clocks };
 }
 
 type OwnListener = { readonly address: string; readonly port: number };

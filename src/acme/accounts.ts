@@ -24,13 +24,13 @@ export const newAccountRoute = signedRoute({
     externalAccountBinding: Type.Optional(Type.Unknown()),
   }),
   handle: async (request) => {
-    const { ca, directory, key, payload, requestId } = request;
+    const { ca, directory, key, payload, clientAddress, requestId } = request;
     const known = await accountOfKey(ca, directory, key, payload.onlyReturnExisting);
     if (known !== undefined) return located(200, request, known);
     const { contact: contacts = [], termsOfServiceAgreed: termsAgreed = false, externalAccountBinding } = payload;
     const binding =
       externalAccountBinding === undefined ? undefined : readExternalAccount(externalAccountBinding, request);
-    const made = await newAccount(ca, { directory, key, contacts, termsAgreed, binding, requestId });
+    const made = await newAccount(ca, { directory, key, contacts, termsAgreed, binding, clientAddress, requestId });
     return located(made.isNew ? 201 : 200, request, made.account);
   },
 });

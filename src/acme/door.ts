@@ -98,8 +98,10 @@ function httpReply({ status, json, content, headers }: AcmeReply): HttpReply {
 }
 
 /** NON-3, NON-4, HTTP-10. Links of the reply itself stay beside the one to the directory. */
-function everyReply(urls: Urls, nonces: Nonces, { path }: HttpHead, { headers }: HttpReply): HttpHeaders {
-  const nonce = { 'Replay-Nonce': nonces.issue() };
+function everyReply(urls: Urls, nonces: Nonces, { method, path }: HttpHead, { headers }: HttpReply): HttpHeaders {
+  // A nonce from a cache would be refused to all but the first who use it.
+  const isForCaches = method !== 'POST' && /^public\b/.test(String(headers?.['Cache-Control']));
+  const nonce: HttpHeaders = isForCaches ? {} : { 'Replay-Nonce': nonces.issue() };
   const [, slug = '', rest] = /^\/acme\/([^/]+)\/(.*)$/.exec(path) ?? [];
   if (!isSlug(slug) || rest === 'directory' || rest === 'directory/') return nonce;
   return { ...nonce, Link: [`<${directoryUrl(urls, slug)}>;rel="index"`, ...[headers?.Link ?? []].flat()] };

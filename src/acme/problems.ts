@@ -49,6 +49,7 @@ const baseProblems: Readonly<Record<RefusalKind, AcmeErrorType>> = {
   method_not_allowed: 'malformed',
   request_timeout: 'malformed',
   body_too_large: 'malformed',
+  too_many_requests: 'rateLimited',
   headers_too_large: 'malformed',
   internal: 'serverInternal',
   overloaded: 'serverInternal',

@@ -9,6 +9,7 @@ import { finalizeRoute } from './finalize.ts';
 import { keyChangeRoute } from './key-change.ts';
 import { newNonceRoute } from './nonces.ts';
 import { newOrderRoute, orderRoute } from './orders.ts';
+import { renewalInfoRoute } from './renewal-info.ts';
 import { revokeCertRoute } from './revocation.ts';
 import type { AcmeRoute } from './route.ts';
 
@@ -24,8 +25,9 @@ export const acmeRoutes: readonly AcmeRoute[] = [
   newAuthzRoute,
   authorizationRoute,
   challengeRoute,
-  revokeCertRoute,
   finalizeRoute,
   certificateRoute,
   alternateRoute,
+  revokeCertRoute,
+  renewalInfoRoute,
 ];

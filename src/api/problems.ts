@@ -86,6 +86,11 @@ export const baseProblems: Readonly<Record<RefusalKind, ExplainedRow>> = {
   },
   request_timeout: { status: 408, title: 'Request timeout', meaning: 'The request did not arrive in time.' },
   body_too_large: { status: 413, title: 'Body too large', meaning: 'The body is larger than this path takes.' },
+  too_many_requests: {
+    status: 429,
+    title: 'Too many requests',
+    meaning: 'More requests come from one address than the server takes; try again after Retry-After.',
+  },
   headers_too_large: {
     status: 431,
     title: 'Headers too large',

@@ -10,6 +10,7 @@ import {
   path,
   postgresUrl,
   publicUrl,
+  rate,
   tlsName,
   urlOf,
   type ValueKind,
@@ -27,6 +28,8 @@ export type Setting<T> = {
   /** Given by the variable, or by a file that `<variable>_FILE` or `--<flag>-file` names; other users read flags. */
   readonly isSecret?: true;
 };
+
+const DAY_MS = 86_400_000;
 
 export const settings = {
   dataDir: withDefault(path, '.acmery', {
@@ -111,6 +114,34 @@ export const settings = {
     env: 'ACMERY_VALIDATION_RESOLVERS',
     fallbackText: "the system's",
     about: 'DNS servers that validations and CAA look-ups ask, as `address:port`.',
+  }),
+  limitRequests: withDefault(rate, '500/s', {
+    env: 'ACMERY_LIMIT_REQUESTS',
+    about: 'Requests from one client address to one process; an IPv6 client counts as its /64.',
+  }),
+  limitAccounts: withDefault(rate, '100/h', {
+    env: 'ACMERY_LIMIT_ACCOUNTS',
+    about: 'Accounts made by ACME clients of one address.',
+  }),
+  limitOrders: withDefault(rate, '10000/h', {
+    env: 'ACMERY_LIMIT_ORDERS',
+    about: 'Orders of one account; it bounds its open orders too.',
+  }),
+  limitFailures: withDefault(rate, '100/h', {
+    env: 'ACMERY_LIMIT_FAILURES',
+    about: 'Failed validations of one name by one account.',
+  }),
+  retainOrders: withDefault(duration(DAY_MS, 3_650 * DAY_MS), '30d', {
+    env: 'ACMERY_RETAIN_ORDERS',
+    about: 'How long orders that have ended are kept, with their authorizations and challenges.',
+  }),
+  retainExpiredCerts: withDefault(duration(30 * DAY_MS, 36_500 * DAY_MS), '400d', {
+    env: 'ACMERY_RETAIN_EXPIRED_CERTS',
+    about: 'How long certificates that have expired are kept.',
+  }),
+  retainAudit: withDefault(duration(DAY_MS, 36_500 * DAY_MS), '400d', {
+    env: 'ACMERY_RETAIN_AUDIT',
+    about: 'How long audit records are kept; they go by whole months.',
   }),
   bootstrapToken: optional(bearerToken(32), {
     env: 'ACMERY_BOOTSTRAP_TOKEN',

@@ -55,6 +55,22 @@ export const duration = (fromMs: number, toMs: number): ValueKind<number> => ({
   },
 });
 
+/** So many in so long, or no limit. */
+export type Rate = { readonly count: number; readonly perMs: number } | 'off';
+
+const RATE_UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `500/s`, `100/m`, `10000/h` or `off`. */
+export const rate: ValueKind<Rate> = {
+  accepts: 'N/s, N/m or N/h, N from 1 to 1000000, such as 100/h; or off',
+  parse: (value) => {
+    if (value === 'off') return value;
+    const match = /^([1-9]\d{0,6})\/([smh])$/.exec(value);
+    const [count, perMs] = [Number(match?.[1]), RATE_UNITS_MS[match?.[2] ?? '']];
+    return perMs === undefined || count > 1_000_000 ? undefined : { count, perMs };
+  },
+};
+
 export const listenAddress: ValueKind<ListenAddress> = {
   accepts: 'host:port, such as 127.0.0.1:8443, [::1]:8443 or 0.0.0.0:0 (port 0: any free one)',
   parse: (value) => {

@@ -5,7 +5,7 @@ import { type AcmeOrderRow, findAcmeOrder } from '../store/acme-orders.ts';
 import type { Identifier, StoredProblem } from '../store/tables.ts';
 import { type Applicant, holderOf, own } from './applicant.ts';
 import type { Ca } from './ca.ts';
-import { orderState } from './order-state.ts';
+import { orderExpired, orderState } from './order-state.ts';
 
 export type AcmeOrder = {
   readonly id: string;
@@ -44,12 +44,6 @@ export function acmeOrder(row: AcmeOrderRow, now: Date): AcmeOrder {
     replaces: row.replaces ?? undefined,
     authorizationIds: row.authorization_ids,
     issuedCertId: state === 'valid' ? (row.issued_cert_id ?? undefined) : undefined,
-    error: state === 'invalid' ? (row.error ?? overdue(row)) : undefined,
+    error: state === 'invalid' ? (row.error ?? orderExpired(formatSeconds(row.expires_at))) : undefined,
   };
 }
-
-/** ORD-26. */
-const overdue = ({ expires_at }: AcmeOrderRow): StoredProblem => ({
-  type: 'unauthorized',
-  detail: `The order was not finalized before it expired on ${formatSeconds(expires_at)}; order anew.`,
-});

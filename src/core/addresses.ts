@@ -69,6 +69,14 @@ export function parseAddressRange(text: string): Parsed<AddressRange> {
   });
 }
 
+/** What limits count by: an IPv4 address, or the /64 in which an IPv6 client chooses its address freely. */
+export function clientNetwork(clientAddress: string): string {
+  const address = parseClientAddress(clientAddress);
+  if (!address.ok) return clientAddress;
+  if (address.value.bytes.length === 4) return address.value.text;
+  return `${addressText(masked(address.value.bytes, 64))}/64`;
+}
+
 /** In ::ffff:0:0/96: an IPv4 address in IPv6 form. */
 export const isMapped = (bytes: Buffer): boolean =>
   bytes.length === 16 && bytes.readUInt16BE(10) === 0xffff && bytes.subarray(0, 10).every((byte) => byte === 0);

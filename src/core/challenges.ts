@@ -8,6 +8,7 @@ import { type Applicant, holderOf, own } from './applicant.ts';
 import { authorizationState } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { challengeOffers } from './challenge-offers.ts';
+import { failureBuckets, requireFailuresLeft } from './rate-limits.ts';
 
 export type AcmeChallenge = {
   readonly id: string;
@@ -39,7 +40,7 @@ export async function getChallenge(ca: Ca, applicant: Applicant, id: string | un
 /**
  * The client is ready to be validated: pending -> processing with the key authorization of the account's key and the kid
  * of this request (KEY-6). One that is valid or processing stays so (CHA-4). Throws `malformed` where the authorization
- * has ended (CHA-5), with 404 for a challenge that is not the account's. Holds the authorization.
+ * has ended (CHA-5), `rateLimited` where validations of its name failed too often (ORD-28), `malformed` with 404 for a challenge that is not the account's. Holds the authorization.
  */
 export async function respondToChallenge(
   ca: Ca,
@@ -52,10 +53,12 @@ export async function respondToChallenge(
     thumbprint: applicant.account.thumbprint.toString('base64url'),
     accountUrl: applicant.kid,
     offered: challengeOffers,
+    failures: failureBuckets(ca),
   };
   const begun = id && (await beginValidation(ca.database.db, holderOf(applicant), id, response));
   if (begun) return singleChallenge(begun, now);
   const row = await readChallenge(ca, applicant, id);
+  if (row.state === 'pending') await requireFailuresLeft(ca, applicant.account.id, row.value);
   requireGoing(row, now);
   if (row.state === 'processing') await hastenValidation(ca.database.db, row.id, new Date(now.getTime() + HASTENED_MS));
   return singleChallenge(row, now);

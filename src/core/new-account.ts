@@ -8,6 +8,7 @@ import { requireContacts } from './contacts.ts';
 import { CaError } from './errors.ts';
 import { type BindingProof, bindingRefused, verifiedBinding } from './external-account.ts';
 import { newUuid } from './ids.ts';
+import { spendAccounts } from './rate-limits.ts';
 import { registerNewKey, type Sponsor } from './register-account.ts';
 
 export type NewAccount = {
@@ -16,6 +17,7 @@ export type NewAccount = {
   readonly contacts: readonly string[];
   readonly termsAgreed: boolean;
   readonly binding: BindingProof | undefined;
+  readonly clientAddress: string;
   readonly requestId: string;
 };
 
@@ -27,19 +29,21 @@ type Made = { readonly account: AccountView; readonly isNew: boolean };
  * directory, then the token. Throws AcmeError, and `unavailable`.
  */
 export async function newAccount(ca: Ca, request: NewAccount): Promise<Made> {
-  const { directory, key, contacts, requestId } = request;
+  const { directory, key, contacts, clientAddress, requestId } = request;
   requireContacts(contacts);
   requireTerms(request);
   requireBinding(request);
   const id = newUuid(ca.clock.now());
   try {
+    const sponsor = await sponsorOf(ca, request);
+    await spendAccounts(ca, clientAddress);
     const row = await registerNewKey(ca, clientActor({ id }, requestId), {
       id,
       directoryId: directory.id,
       key,
       contacts,
       origin: 'acme',
-      sponsor: await sponsorOf(ca, request),
+      sponsor,
       ...(directory.terms_of_service !== null && { termsAgreed: directory.terms_of_service }),
     });
     const made = { terms_agreed: directory.terms_of_service, eab_jws: request.binding?.jws ?? null };

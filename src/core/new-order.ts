@@ -6,9 +6,11 @@ import { findAcmeContext, requireAccount } from './acme-requests.ts';
 import type { Applicant } from './applicant.ts';
 import { newAuthorizations, reusableAt } from './authorization-offer.ts';
 import type { Ca } from './ca.ts';
-import type { RawIdentifier } from './identifiers.ts';
+import type { Identifier, RawIdentifier } from './identifiers.ts';
 import { formatId, newUuid } from './ids.ts';
 import { decideIssuance, type Wish } from './issuance-decision.ts';
+import { spendOrders } from './rate-limits.ts';
+import { checkReplaces } from './replaced-cert.ts';
 
 export type OrderWish = Wish & {
   /** ARI-7: the certificate that the new one replaces. */
@@ -18,7 +20,7 @@ export type OrderWish = Wish & {
 /**
  * A new order, each time (ORD-21): `ready` where the account is auto-approved or valid authorizations serve for all
  * identifiers, else `pending`. Throws the AcmeError of the rule that refuses. Holds the account and the authorizations
- * that are reused; decides anew where account or directory changed meanwhile.
+ * that are reused; decides anew where account, directory or the replaced certificate changed meanwhile.
  */
 export async function newOrder(ca: Ca, applicant: Applicant, wish: OrderWish): Promise<AcmeOrder> {
   const order = await asSeen(ca, applicant, (seen) => placeOrder(ca, seen, wish));
@@ -48,10 +50,23 @@ async function placeOrder(ca: Ca, seen: Applicant, wish: OrderWish): Promise<Acm
   const { now, identifiers, written, notBefore, notAfter, profile } = await decideIssuance(ca, seen, wish);
   const order = { id: newUuid(now), not_before: notBefore ?? null, not_after: notAfter ?? null, profile };
   const row = { ...order, identifiers: written, replaces: wish.replaces || null };
+  const replacedCertId = row.replaces === null ? undefined : await replacedCert(ca, seen, row.replaces, identifiers);
+  // What a rule refuses is no order.
+  await spendOrders(ca, seen.account.id);
   const wanted = newAuthorizations(identifiers, { now, auto: isAuto(seen) });
-  const inserted = await insertOrder(ca.database.db, seen, row, wanted, reusableAt(now));
+  const inserted = await insertOrder(ca.database.db, seen, { ...row, replacedCertId }, wanted, reusableAt(now));
   return inserted && acmeOrder({ ...row, ...inserted, error: null, issued_cert_id: null }, now);
 }
+
+const replacedCert = (
+  ca: Ca,
+  { directory, account }: Applicant,
+  replaces: string,
+  identifiers: readonly Identifier[],
+): Promise<string | undefined> => {
+  const names = identifiers.map(({ value }) => value);
+  return checkReplaces(ca, replaces, { directoryId: directory.id, acmeKeyId: account.id, names });
+};
 
 async function placeAuthorization(ca: Ca, seen: Applicant, identifier: RawIdentifier): Promise<string | undefined> {
   const { now, identifiers } = await decideIssuance(ca, seen, { identifiers: [identifier] });

@@ -11,6 +11,7 @@ import { type ChallengeClaim, challengeMet, challengeNotMet } from './challenge-
 import { type Identifier, parseIdentifier } from './identifiers.ts';
 import { formatId } from './ids.ts';
 import type { Probe } from './ports.ts';
+import { noteFailure } from './rate-limits.ts';
 import { accountUrl } from './urls.ts';
 
 /** CHA-7: after each failure but the last; so there are three tries, over twelve seconds and what they take themselves. */
@@ -116,7 +117,11 @@ async function succeed(ca: Ca, claim: ChallengeClaim, caaCheckedAt: Date | null)
 async function fail(ca: Ca, claim: ChallengeClaim, problem: StoredProblem): Promise<Outcome> {
   const failures = claim.failures ?? [];
   const waitMs = RETRIES_MS[failures.length];
-  if (waitMs === undefined) return giveUp(ca, claim, { ...problem, subproblems: [...failures, problem] });
+  if (waitMs === undefined) {
+    const outcome = await giveUp(ca, claim, { ...problem, subproblems: [...failures, problem] });
+    if (outcome.outcome === 'invalid') await noteFailure(ca, claim.acme_key_id, claim.value);
+    return outcome;
+  }
   const isKept = await keepFailure(ca.database.db, claim, problem, laterBy(ca, waitMs));
   return { outcome: isKept ? 'retried' : 'dropped', problem: problem.detail };
 }

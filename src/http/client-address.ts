@@ -56,6 +56,20 @@ function vouchedFor(hops: Hops, peer: string, trusted: TrustedProxies): string {
   return farthest;
 }
 
+/** What limits count by: an IPv4 address, or the /64 in which an IPv6 client chooses its address freely. */
+export function clientNetwork(clientAddress: string): string {
+  if (familyOf(clientAddress) !== 'ipv6') return clientAddress;
+  const [head = '', tail] = clientAddress.split('::');
+  const front = groupsOf(head);
+  const back = groupsOf(tail ?? '');
+  const gap = tail === undefined ? 0 : 8 - front.length - back.length;
+  const groups = [...front, ...Array.from({ length: gap }, () => '0'), ...back].slice(0, 4);
+  const { address } = new SocketAddress({ address: `${groups.join(':')}::`, family: 'ipv6' });
+  return `${address}/64`;
+}
+
+const groupsOf = (text: string) => (text === '' ? [] : text.split(':'));
+
 // `192.0.2.1:4711`, `[2001:db8::1]` and `[2001:db8::1]:4711`; a bare IPv6 address has no port.
 const withoutPort = (hop: string) =>
   /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop;

@@ -8,6 +8,7 @@ import type { TrustedProxies } from './client-address.ts';
 import { ClientGone, type Exchange, openExchange } from './exchange.ts';
 import { RefusedRequest, refusal } from './refusals.ts';
 import { preflightHeaders, sendReply } from './reply.ts';
+import type { RequestLimiter } from './request-limiter.ts';
 import type { Door, HttpReply, HttpRoute } from './route.ts';
 import { type WorkGate, withDeadline, workGate } from './work.ts';
 
@@ -16,6 +17,8 @@ export type MountOptions = {
   readonly trusted: TrustedProxies;
   /** Requests worked on at once; 256 when absent. One whose body is still on its way does not count. */
   readonly maxInWork?: number;
+  /** Without it every client may send as much as it can. */
+  readonly limitRequests?: RequestLimiter | undefined;
 };
 
 export type MountedDoor = Pick<Door, 'name' | 'refuse'> & { readonly listener: RequestListener };
@@ -24,7 +27,10 @@ type Mounting = { readonly door: Door; readonly events: Events; readonly gate: W
 
 const MAX_IN_WORK = 256;
 
-export function mount(door: Door, { events, trusted, maxInWork = MAX_IN_WORK }: MountOptions): MountedDoor {
+export function mount(
+  door: Door,
+  { events, trusted, maxInWork = MAX_IN_WORK, limitRequests }: MountOptions,
+): MountedDoor {
   const counted = (count: number) => events.requestsInWork({ door: door.name, count });
   const mounting = { door, events, gate: workGate(maxInWork, counted) };
   const exchanges = new WeakMap<IncomingMessage, Exchange>();
@@ -56,10 +62,14 @@ export function mount(door: Door, { events, trusted, maxInWork = MAX_IN_WORK }: 
       const exchange = openExchange(request, response, trusted);
       exchanges.set(request, exchange);
       logWhenEnded(exchange, door, events);
-      const { refused } = exchange;
-      if (refused !== undefined) return void respond(mounting, exchange, () => Promise.reject(refused));
-      request.url = exchange.head.url;
-      app(request, response);
+      const serve = (refused: RefusedRequest | undefined) => {
+        if (refused !== undefined) return void respond(mounting, exchange, () => Promise.reject(refused));
+        request.url = exchange.head.url;
+        app(request, response);
+      };
+      const { refused, head } = exchange;
+      if (refused !== undefined || limitRequests === undefined) return serve(refused);
+      void limitRequests(head.clientAddress).then(serve);
     },
   };
 }

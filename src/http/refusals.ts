@@ -24,6 +24,10 @@ const rows = {
   },
   request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
   body_too_large: { status: 413, detail: 'The body is larger than this path takes.' },
+  too_many_requests: {
+    status: 429,
+    detail: 'More requests come from this address than this server takes. Try again after the time in Retry-After.',
+  },
   headers_too_large: { status: 431, detail: 'The headers are larger than this server takes.' },
   internal: { status: 500, detail: 'Something went wrong inside the server. The request id finds it in the log.' },
   overloaded: {
@@ -43,7 +47,13 @@ export type Refusal = {
   readonly headers: HttpHeaders;
 };
 
-export function refusal(kind: RefusalKind, more: { detail?: string; allow?: readonly string[] } = {}): Refusal {
+type More = {
+  readonly detail?: string;
+  readonly allow?: readonly string[];
+  readonly retryAfterSeconds?: number;
+};
+
+export function refusal(kind: RefusalKind, more: More = {}): Refusal {
   const { status, detail } = rows[kind];
   return {
     kind,
@@ -53,6 +63,7 @@ export function refusal(kind: RefusalKind, more: { detail?: string; allow?: read
       ...(more.allow === undefined ? {} : { Allow: more.allow.join(', ') }),
       // Spread over some seconds, or all that were refused come back at once.
       ...(status === 503 ? { 'Retry-After': String(randomInt(1, 6)) } : {}),
+      ...(more.retryAfterSeconds === undefined ? {} : { 'Retry-After': String(more.retryAfterSeconds) }),
     },
   };
 }

@@ -1,6 +1,7 @@
 // The audit log: appending to it, and its monthly partitions.
 import { type Insertable, type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
+import { firstId } from './first-id.ts';
 import type { Tables } from './tables.ts';
 
 export type AuditRecord = {
@@ -131,10 +132,3 @@ function monthOf(time: number): Month {
     until: firstId(Date.UTC(year, month + 1)),
   };
 }
-
-/** A UUIDv7 begins with 48 bits of milliseconds; this is the smallest uuid of that time. */
-const firstId = (time: number): string =>
-  time
-    .toString(16)
-    .padStart(12, '0')
-    .replace(/^(.{8})(.{4})$/, '$1-$2-0000-0000-000000000000');

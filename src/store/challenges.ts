@@ -4,6 +4,7 @@ import type { ChallengeType } from '../lifecycles/challenge.ts';
 import type { Holder } from './acme-orders.ts';
 import { type ChallengeRow, challengeColumns, heldBy } from './authorizations.ts';
 import type { Db } from './database.ts';
+import { type BucketKind, failuresOf, hasToken } from './rate-limits.ts';
 
 /** The task that probes challenges, as worker/tasks.ts names it. */
 const CHALLENGE = 'challenge';
@@ -15,23 +16,26 @@ export type Response = {
   readonly accountUrl: string;
   /** By what an authorization is of. */
   readonly offered: Readonly<Record<'name' | 'wildcard' | 'address', readonly ChallengeType[]>>;
+  /** Of the failures of an account and name; undefined where they have no limit. */
+  readonly failures: BucketKind | undefined;
 };
 
 /**
  * Begins the validation: pending -> processing, due at once. Holds the authorization, so nobody ends it meanwhile.
  * Undefined when the challenge is not pending, not one that its authorization offers (AUT-8), or the authorization is
- * not pending. It need not survive a crash: the client sends it again, or the challenge stays pending.
+ * not pending, or validations of its name have failed too often. It need not survive a crash: the client sends it again, or the challenge stays pending.
  */
 export async function beginValidation(
   db: Db,
   holder: Holder,
   id: string,
-  { now, thumbprint, accountUrl, offered }: Response,
+  { now, thumbprint, accountUrl, offered, failures }: Response,
 ): Promise<ChallengeRow | undefined> {
   const { rows } = await sql<ChallengeRow>`
     with a as (
       select a.* from challenges c join authorizations a on a.id = c.authorization_id
        where c.id = ${id} and a.state = 'pending' and a.expires_at > ${now} and ${heldBy(holder)}
+         and ${failures === undefined ? sql`true` : hasToken(failures, sql`${failuresOf(holder.accountId)} || a.value`, now)}
          for share of a),
     c as (
       update challenges

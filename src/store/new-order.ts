@@ -4,6 +4,7 @@ import type { AuthorizationState } from '../lifecycles/authorization.ts';
 import type { ChallengeState, ChallengeType } from '../lifecycles/challenge.ts';
 import type { AcmeOrderRow } from './acme-orders.ts';
 import type { Db } from './database.ts';
+import { replacement } from './renewal-info.ts';
 
 /** Rows as they were read when it was decided. */
 export type Seen = {
@@ -27,7 +28,13 @@ export type NewAuthorization = {
   readonly challenges: readonly { readonly id: string; readonly type: ChallengeType; readonly token: string }[];
 };
 
-export type NewOrder = Pick<AcmeOrderRow, 'id' | 'identifiers' | 'not_before' | 'not_after' | 'profile' | 'replaces'>;
+export type NewOrder = Pick<
+  AcmeOrderRow,
+  'id' | 'identifiers' | 'not_before' | 'not_after' | 'profile' | 'replaces'
+> & {
+  /** The certificate of ours that `replaces` names. */
+  readonly replacedCertId: string | undefined;
+};
 
 /** Which authorizations may serve a new order: what matches one of its identifiers and lies after both. */
 export type Reuse = { readonly validatedAfter: Date; readonly expiresAfter: Date };
@@ -44,7 +51,8 @@ const MOST_LOOKED_AT = 100;
 /**
  * Makes an order with an authorization for each of its identifiers: a valid one that serves (ORD-22, ORD-23), else a new
  * one. Ready at once where all are valid. Holds the account, then the authorizations that are reused, so nobody ends
- * them meanwhile unseen. Undefined when account or directory are not as they were seen, or no longer valid.
+ * them meanwhile unseen. Undefined when account or directory are not as they were seen, or no longer valid, or when
+ * another order came to replace the certificate.
  */
 export async function insertOrder(
   db: Db,
@@ -55,7 +63,9 @@ export async function insertOrder(
 ): Promise<InsertedOrder | undefined> {
   const { createdAt, expiresAt, auto, list } = wanted;
   const { rows } = await sql<InsertedOrder>`
-    with account as (${accountAsSeen(seen)}),
+    with seen as (${accountAsSeen(seen)}),
+    replaced as (${replacing(order, createdAt)}),
+    account as (select seen.* from seen, replaced),
     wanted as (
       select * from unnest(${list.map(({ id }) => id)}::uuid[], ${list.map(({ type }) => type)}::text[],
                            ${list.map(({ value }) => value)}::text[], ${list.map(({ wildcard }) => wildcard)}::boolean[])
@@ -115,6 +125,10 @@ export async function insertAuthorization(db: Db, seen: Seen, wanted: NewAuthori
     select from authorized`.execute(db);
   return rows.length === 1;
 }
+
+/** One row where the order replaces nothing of ours, or is now the one that does. */
+const replacing = ({ id, replacedCertId }: NewOrder, now: Date): RawBuilder<unknown> =>
+  replacedCertId === undefined ? sql`select` : replacement(replacedCertId, id, now, sql`exists (select from seen)`);
 
 /** Whoever changes the account waits until the statement is committed, or is seen by it. */
 const accountAsSeen = ({ account, directory }: Seen): RawBuilder<unknown> => sql`

@@ -1,4 +1,5 @@
 // What happens in the program, one function per business event: each writes its log line and moves its metrics.
+import { limitEvents } from './limit-events.ts';
 import type { Log, LogLevel } from './log.ts';
 import { httpMethods, type Metrics, type statusClasses } from './metrics.ts';
 
@@ -70,6 +71,8 @@ export type Events = ReturnType<typeof createEvents>;
 
 /** A new event: a function here, and a row in `metrics.ts` for what it counts. */
 export const createEvents = (log: Log, metrics: Metrics) => ({
+  ...limitEvents(log, metrics),
+
   serverStarted(event: { readonly version: string }): void {
     metrics.build.set({ version: event.version, node: process.version }, 1);
     log.info({ ...event, node: process.version }, 'starting');

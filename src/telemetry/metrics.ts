@@ -14,6 +14,17 @@ type ValuesOf<L extends Labels> = {
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other'] as const;
 export const statusClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'gone'] as const;
 
+export const housekeepingKinds = [
+  'order_expired',
+  'authorization_expired',
+  'challenge_ended',
+  'order_removed',
+  'authorization_removed',
+  'certificate_removed',
+  'audit_partition_removed',
+  'rate_limit_removed',
+] as const;
+
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -155,6 +166,13 @@ export function createMetrics() {
     ),
     requestsInWork: gauge('acmery_http_requests_in_work', 'Requests being worked on now.', { door }),
     requestsOverloaded: counter('acmery_http_requests_overloaded_total', 'Requests refused for overload.', { door }),
+    limitHits: counter('acmery_limit_hits_total', 'What was refused because a limit was reached.', {
+      limit: ['requests', 'accounts', 'orders', 'failures'],
+    }),
+
+    housekeeping: counter('acmery_housekeeping_rows_total', 'Rows that time ended, or that were kept long enough.', {
+      what: housekeepingKinds,
+    }),
     connectionsDropped: counter('acmery_http_connections_dropped_total', 'Connections beyond the limit.', { door }),
     internalErrors: counter('acmery_internal_errors_total', 'Errors that nobody expected: each is a bug.', {
       where: declaredElsewhere,

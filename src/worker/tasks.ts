@@ -1,9 +1,11 @@
 // What is done in the background: rows that become due, and duties that come round. A new task is a row here.
 import { ensureAuditPartitions } from '../core/audit-partitions.ts';
 import type { Ca } from '../core/ca.ts';
+import { expireOpenWork } from '../core/expiry.ts';
 import { sweepNonces } from '../core/nonces.ts';
 import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
 import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
+import { removeEnded } from '../core/retention.ts';
 import { claimStuckOrders, finishStuckOrder, postponeStuckOrder } from '../core/stuck-orders.ts';
 import { claimChallenges, postponeChallenge, validateChallenge } from '../core/validate-challenge.ts';
 
@@ -25,10 +27,12 @@ export type DueTask = {
 export type Duty = {
   readonly name: string;
   readonly intervalMs: number;
-  run(ca: Ca): Promise<void>;
+  /** Stops soon after the signal: what it has done stays done. */
+  run(ca: Ca, signal: AbortSignal): Promise<void>;
 };
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 export const dueTasks: readonly DueTask[] = [
@@ -62,4 +66,6 @@ export const duties: readonly Duty[] = [
   { name: 'pending_signing_certs', intervalMs: MINUTE_MS, run: finishPendingSigningCerts },
   { name: 'spent_nonces', intervalMs: 5 * MINUTE_MS, run: sweepNonces },
   { name: 'audit_partitions', intervalMs: DAY_MS, run: ensureAuditPartitions },
+  { name: 'expiry', intervalMs: MINUTE_MS, run: expireOpenWork },
+  { name: 'retention', intervalMs: HOUR_MS, run: removeEnded },
 ];

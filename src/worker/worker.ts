@@ -15,18 +15,21 @@ export function startWorker(ca: Ca): AsyncDisposable {
   };
   // What was notified while nobody listened is found by looking.
   const listener = ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.wake() }, { onListening: wakeAll });
-  const parts: readonly AsyncDisposable[] = [...loops.values(), ...duties.map((duty) => startDuty(ca, duty)), listener];
+  const stopping = new AbortController();
+  const rounds = duties.map((duty) => startDuty(ca, duty, stopping.signal));
+  const parts: readonly AsyncDisposable[] = [...loops.values(), ...rounds, listener];
   return {
     async [Symbol.asyncDispose]() {
+      stopping.abort();
       await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()));
     },
   };
 }
 
-function startDuty(ca: Ca, { name, intervalMs, run }: Duty): Periodic {
+function startDuty(ca: Ca, { name, intervalMs, run }: Duty, signal: AbortSignal): Periodic {
   const onError = (error: unknown) => ca.events.taskFailed({ task: name, attempt: 1, error });
   const task = async () => {
-    if (await runAlone(ca, name, run)) ca.events.taskDone({ task: name });
+    if (await runAlone(ca, name, () => run(ca, signal))) ca.events.taskDone({ task: name });
   };
   const periodic = new Periodic({ intervalMs, task, onError });
   void periodic.runNow();

@@ -310,7 +310,14 @@ describe('deactivation', () => {
     await set('authorizations', authorizationId, { state: 'valid', validated_at: now });
     const { identifiers, written } = parseIdentifiers([{ type: 'dns', value: 'shop.corp.example' }]);
     const dates = { not_before: null, not_after: null };
-    const order = { id: newUuid(now), ...dates, profile: 'server', identifiers: written, replaces: null };
+    const order = {
+      id: newUuid(now),
+      ...dates,
+      profile: 'server',
+      identifiers: written,
+      replaces: null,
+      replacedCertId: undefined,
+    };
     let deactivated: Promise<unknown> | undefined;
     await ca.database.inTransaction(async (tx) => {
       const wanted = newAuthorizations(identifiers, { now, auto: false });

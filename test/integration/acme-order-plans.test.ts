@@ -74,7 +74,15 @@ async function orderAndForget(db: Db, applicant: GivenApplicant): Promise<void> 
   const identifiers = [{ type: 'dns', value: 'shop.corp.example' }] as const;
   const wanted = newAuthorizations(parseIdentifiers(identifiers).identifiers, { now, auto: false });
   const [{ id: authorization } = { id: '' }] = wanted.list;
-  const order = { id: newUuid(now), not_before: null, not_after: null, profile: 'server', identifiers, replaces: null };
+  const order = {
+    id: newUuid(now),
+    not_before: null,
+    not_after: null,
+    profile: 'server',
+    identifiers,
+    replaces: null,
+    replacedCertId: undefined,
+  };
   const inserted = await insertOrder(db, applicant, order, wanted, reusableAt(now));
   expect(inserted).toMatchObject({ state: 'pending', authorization_ids: [authorization] });
   await db.deleteFrom('order_authorizations').where('order_id', '=', order.id).execute();
@@ -109,6 +117,7 @@ describe.each(planModes)('by %s', (mode) => {
         thumbprint: 'thumbprint',
         accountUrl: crowded.kid,
         offered: challengeOffers,
+        failures: undefined,
       }),
   };
   const holder = () => ({ accountId: crowded.account.id, directoryId: crowded.directory.id });

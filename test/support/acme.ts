@@ -7,6 +7,7 @@ import { openNonces } from '../../src/core/nonces.ts';
 import { accountUrl, directoryUrl } from '../../src/core/urls.ts';
 import { trustedProxies } from '../../src/http/client-address.ts';
 import { mount } from '../../src/http/mount.ts';
+import { requestLimiter } from '../../src/http/request-limiter.ts';
 import { openListener } from '../../src/http/server.ts';
 import { TlsSlot } from '../../src/http/tls-source.ts';
 import type { DirectoryCreate } from '../../src/resources/fields.ts';
@@ -30,6 +31,8 @@ export type TestAcmeOptions = TestCaOptions & {
   readonly withWorker?: boolean;
   /** Addresses of proxies that are believed. */
   readonly trusted?: readonly string[];
+  /** Of one address; without it there is no limit. */
+  readonly limitRequests?: { readonly count: number; readonly perMs: number };
   /** Another replica of this one: on its database, by connections of its own, with its directory. */
   readonly beside?: TestAcme;
 };
@@ -67,6 +70,7 @@ export async function testAcme({ beside, ...options }: TestAcmeOptions = {}): Pr
       door: mount(acmeDoor({ ca, nonces: await openNonces(ca), routes: options.routes ?? acmeRoutes }), {
         events: ca.events,
         trusted: trustedProxies(options.trusted ?? []),
+        limitRequests: requestLimiter(options.limitRequests ?? 'off', ca.events),
       }),
       events: ca.events,
       tls: new TlsSlot(tls),

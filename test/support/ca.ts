@@ -2,14 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Ca } from '../../src/core/ca.ts';
+import type { Ca, Limits } from '../../src/core/ca.ts';
 import type { CaaResolver, ChallengeProber } from '../../src/core/ports.ts';
 import { ensureWrapKey } from '../../src/core/secret-box.ts';
 import { openFileKeyStore } from '../../src/keys/file-key-store.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { capturedLog } from './captured-log.ts';
-import { type TestClock, testClock } from './clock.ts';
+import { DAY_MS, type TestClock, testClock } from './clock.ts';
 import { testDatabase } from './database.ts';
 
 export type TestCa = AsyncDisposable & {
@@ -22,11 +22,17 @@ export type TestCa = AsyncDisposable & {
 export type TestCaOptions = {
   /** DNS; without it every look-up fails. */
   readonly caa?: CaaResolver;
+  /** Without them there are none. */
+  readonly limits?: Limits;
   /** Validation; without it every try fails. */
   readonly prober?: ChallengeProber;
 };
 
-export async function testCa({ caa = noDns, prober = noProber }: TestCaOptions = {}): Promise<TestCa> {
+export async function testCa({
+  caa = aloneCa.caa,
+  limits = aloneCa.limits,
+  prober = aloneCa.prober,
+}: TestCaOptions = {}): Promise<TestCa> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await testDatabase());
   const folder = await mkdtemp(join(tmpdir(), 'acmery-keys-'));
@@ -38,6 +44,8 @@ export async function testCa({ caa = noDns, prober = noProber }: TestCaOptions =
     clock: testClock(),
     urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
     caa,
+    limits,
+    retention: aloneCa.retention,
     prober,
     events: createEvents(log, createMetrics()),
   };
@@ -46,10 +54,14 @@ export async function testCa({ caa = noDns, prober = noProber }: TestCaOptions =
   return { ca, databaseUrl: database.url, logLines, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-const noDns: CaaResolver = async (name) => [{ name, failure: 'there is no DNS in this test' }];
-
-const noProber: ChallengeProber = async () => ({
-  outcome: 'failed',
-  type: 'connection',
-  detail: 'This test has no prober; give one to testCa().',
-});
+/** What a CA has that limits nobody and reaches nobody. */
+export const aloneCa = {
+  limits: { orders: 'off', accounts: 'off', failures: 'off' },
+  retention: { ordersMs: 30 * DAY_MS, expiredCertsMs: 400 * DAY_MS, auditMs: 400 * DAY_MS },
+  caa: async (name) => [{ name, failure: 'there is no DNS in this test' }],
+  prober: async () => ({
+    outcome: 'failed',
+    type: 'connection',
+    detail: 'This test has no prober; give one to testCa().',
+  }),
+} as const satisfies Pick<Ca, 'limits' | 'retention' | 'caa' | 'prober'>;

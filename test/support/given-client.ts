@@ -24,7 +24,8 @@ export async function registerClient(
   const { onlyReturnExisting, key = await anAccountKey(), ...others } = wanted;
   const known = await accountOfKey(ca, directory, key, onlyReturnExisting);
   if (known !== undefined) return { account: known, isNew: false };
-  const request = { contacts: [], termsAgreed: false, binding: undefined, requestId: 'request-1' };
+  const from = { clientAddress: '10.0.0.1', requestId: 'request-1' };
+  const request = { contacts: [], termsAgreed: false, binding: undefined, ...from };
   return newAccount(ca, { ...request, directory, key, ...others });
 }
 

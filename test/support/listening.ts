@@ -5,6 +5,7 @@ import { trustedProxies } from '../../src/http/client-address.ts';
 import type { ListenLimits } from '../../src/http/limits.ts';
 import { mount } from '../../src/http/mount.ts';
 import { refusalProblem } from '../../src/http/problem.ts';
+import type { RequestLimiter } from '../../src/http/request-limiter.ts';
 import type { Answer, Door, HttpRoute } from '../../src/http/route.ts';
 import { openListener } from '../../src/http/server.ts';
 import type { TlsSource } from '../../src/http/tls-source.ts';
@@ -35,9 +36,10 @@ type Given = Partial<Door> & {
   readonly tls?: TlsSource;
   readonly trusted?: readonly string[];
   readonly maxInWork?: number;
+  readonly limitRequests?: RequestLimiter | undefined;
 };
 
-export async function listening({ limits = {}, tls, trusted = [], maxInWork, ...door }: Given = {}) {
+export async function listening({ limits = {}, tls, trusted = [], maxInWork, limitRequests, ...door }: Given = {}) {
   const captured = capturedLog();
   const metrics = createMetrics();
   const events = createEvents(captured.log, metrics);
@@ -47,6 +49,7 @@ export async function listening({ limits = {}, tls, trusted = [], maxInWork, ...
     door: mount(aDoor(door), {
       events,
       trusted: trustedProxies(trusted),
+      limitRequests,
       ...(maxInWork === undefined ? {} : { maxInWork }),
     }),
     events,

@@ -98,7 +98,12 @@ const sortedBy = (node: Node): readonly number[] =>
 function literal(value: unknown): string {
   if (value === null) return 'null';
   if (value instanceof Date) return pg.escapeLiteral(value.toISOString());
-  if (Buffer.isBuffer(value)) return pg.escapeLiteral(`\\x${value.toString('hex')}`);
-  if (Array.isArray(value)) return pg.escapeLiteral(`{${value.map((item) => JSON.stringify(item)).join(',')}}`);
+  if (Buffer.isBuffer(value)) return pg.escapeLiteral(byteText(value));
+  if (Array.isArray(value)) {
+    const items = value.map((item) => JSON.stringify(Buffer.isBuffer(item) ? byteText(item) : item));
+    return pg.escapeLiteral(`{${items.join(',')}}`);
+  }
   return pg.escapeLiteral(String(value));
 }
+
+const byteText = (bytes: Buffer): string => `\\x${bytes.toString('hex')}`;

@@ -7,6 +7,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
+import { aloneCa } from './ca.ts';
 import { testClock } from './clock.ts';
 import { applicantOf } from './given-applicant.ts';
 import { aRequest, dns, finalize } from './given-ready-order.ts';
@@ -15,11 +16,11 @@ const [url = '', folder = '', now = '', slug = '', accountId = ''] = process.arg
 const AT_ONCE = 20;
 
 const ca = {
+  ...aloneCa,
   database: openDatabase({ url }),
   keys: await openFileKeyStore(folder),
   clock: testClock(new Date(now)),
   urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
-  caa: () => Promise.reject(new Error('Nothing is looked up here.')),
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
 };
 const applicant = await applicantOf(ca, { slug, accountId });

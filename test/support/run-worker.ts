@@ -5,7 +5,7 @@ import { createEvents } from '../../src/telemetry/events.ts';
 import { createLog } from '../../src/telemetry/log.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { startWorker } from '../../src/worker/worker.ts';
-import { testClock } from './clock.ts';
+import { DAY_MS, testClock } from './clock.ts';
 
 const [url = '', now = ''] = process.argv.slice(2);
 const unused = () => Promise.reject(new Error('This worker only removes keys.'));
@@ -15,6 +15,8 @@ startWorker({
   clock: testClock(new Date(now)),
   urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
   caa: unused,
+  limits: { orders: 'off', accounts: 'off', failures: 'off' },
+  retention: { ordersMs: DAY_MS, expiredCertsMs: DAY_MS, auditMs: DAY_MS },
   prober: unused,
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
   keys: {

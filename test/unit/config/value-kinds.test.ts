@@ -8,6 +8,7 @@ import {
   listOf,
   postgresUrl,
   publicUrl,
+  rate,
   tlsName,
   urlOf,
   type ValueKind,
@@ -41,6 +42,17 @@ const rows: readonly Row[] = [
       ['1d', 86_400_000],
     ],
     ['0s', '25h', '10', '1.5s', '-1s', '1 s', 's', '1w'],
+  ],
+  [
+    'rate',
+    rate,
+    [
+      ['500/s', { count: 500, perMs: 1_000 }],
+      ['1/m', { count: 1, perMs: 60_000 }],
+      ['1000000/h', { count: 1_000_000, perMs: 3_600_000 }],
+      ['off', 'off'],
+    ],
+    ['0/s', '01/s', '1000001/h', '1.5/s', '-1/s', '5 / s', '5/d', '5/ms', '5', '/s', 'OFF', 'on', ''],
   ],
   [
     'listen address',
