@@ -39,7 +39,8 @@ type Found = DirectoryRow & { readonly position: number; readonly slugs: readonl
   );
 
 /** Undefined where the slug leads nowhere, or to a deleted directory. Many at once are one statement. */
-export const findContext = gatheredOn<ContextAsk, Context | undefined>(async (db, asks) => {
+export const findContext = gatheredOn<ContextAsk, Context | undefined>(async (db, allAsks) => {
+  const asks = [...new Map(allAsks.map((ask) => [nameOf(ask), ask])).values()];
   const { rows } = await sql<Found>`
     select asked.position::integer as position,
            ${sql.join(directoryColumns.map((column) => sql.ref(`directories.${column}`)))},
@@ -51,9 +52,12 @@ export const findContext = gatheredOn<ContextAsk, Context | undefined>(async (db
       join directory_slugs on directory_slugs.slug = asked.slug and directory_slugs.released_at is null
       join directories on directories.id = directory_slugs.directory_id and directories.deleted_at is null
       left join acme_keys on acme_keys.id = asked.acme_key_id`.execute(db);
-  const found = new Map(rows.map((row) => [asks[row.position - 1], contextOf(row)]));
-  return (ask) => found.get(ask);
+  const contexts = new Map(rows.map((row) => [row.position, contextOf(row)]));
+  const found = new Map(asks.map((ask, index) => [nameOf(ask), contexts.get(index + 1)]));
+  return (ask) => found.get(nameOf(ask));
 });
+
+const nameOf = ({ slug, accountId }: ContextAsk): string => `${slug} ${accountId}`;
 
 function contextOf({ position: _, slugs, ...row }: Found): Context {
   if (row.account_id === null) return { directory: row, slugs, account: undefined };
@@ -77,8 +81,9 @@ function contextOf({ position: _, slugs, ...row }: Found): Context {
 /** Whether the directory has a valid account whose key did not come by ACME. Many at once are one statement. */
 export const hasPreregisteredAccount = gatheredOn<string, boolean>(async (db, ids) => {
   const { rows } = await sql<{ readonly id: string }>`
-    select id from unnest(${[...new Set(ids)]}::uuid[]) as asked (id)
-     where exists (select from acme_keys where directory_id = asked.id and state = 'valid' and origin <> 'acme')`.execute(
+    select id from unnest(${[...new Set(ids)]}::uuid[]) as asked (id),
+           lateral (select from acme_keys
+                     where directory_id = asked.id and state = 'valid' and origin <> 'acme' limit 1) as one`.execute(
     db,
   );
   const found = new Set(rows.map(({ id }) => id));
