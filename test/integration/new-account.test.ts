@@ -74,7 +74,8 @@ describe('EAB-3: the same words for', () => {
   const wrong = async (): Promise<readonly [string, ReturnType<typeof bindingProof>][]> => {
     const { ca } = world;
     const [token, deleted] = [await tokenOf(closed), await tokenOf(closed)];
-    const foreign = await tokenOf(open);
+    const [foreign, foreignSpent] = [await tokenOf(open), await tokenOf(open)];
+    await registerClient(ca, open, { binding: foreignSpent.proof });
     const spent = await tokenOf(closed);
     await registerClient(ca, closed, { binding: spent.proof });
     await sql`update external_bindings set deleted_at = now() where id = ${deleted.id}`.execute(ca.database.db);
@@ -86,6 +87,7 @@ describe('EAB-3: the same words for', () => {
       ['an unknown kid', bindingProof(token, 'nobody')],
       ['an unknown id', bindingProof(token, formatId('eab', closed.id))],
       ['a token of another directory', foreign.proof],
+      ['a spent token of another directory', foreignSpent.proof],
       ['a deleted token', deleted.proof],
       ['a spent token with a wrong MAC', bindingProof(spent, spent.proof.kid, { macKey })],
     ];
