@@ -46,7 +46,7 @@ export async function finalizeOrder(
   csr: Buffer,
   signal: AbortSignal,
 ): Promise<AcmeOrder> {
-  const begun = performance.now();
+  const begun = ca.clock.now();
   try {
     const outcome = await reserve(ca, applicant, id, csr, signal);
     return 'order' in outcome ? outcome.order : await completed(ca, applicant, outcome, begun);
@@ -123,7 +123,7 @@ async function completed(
   ca: Ca,
   applicant: Applicant,
   { seen, reserved, signer }: Reserved,
-  begun: number,
+  begun: Date,
 ): Promise<AcmeOrder> {
   const { requestId } = applicant;
   const inTime = new AbortController();

@@ -5,6 +5,7 @@ import {
   failReservedOrder,
   findReservedOrder,
   hurryReservedOrder,
+  type NewCertificate,
   type ReservedOrder,
   releaseReservedOrder,
 } from '../store/finalize.ts';
@@ -13,7 +14,7 @@ import { keyAlgorithms } from '../x509/algorithms.ts';
 import { assembleCertificate, parseTbsCertificate, type TbsCertificate } from '../x509/certificate.ts';
 import { verifySignature } from '../x509/signer.ts';
 import { keyTypeOf } from '../x509/spki.ts';
-import { recordOf } from './audit-events.ts';
+import { type Change, recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
@@ -23,8 +24,8 @@ import type { Signer } from './ports.ts';
 type Occasion = {
   /** Of the client; undefined for a worker. */
   readonly requestId?: string;
-  /** When the work began, as performance.now() has it. */
-  readonly begun: number;
+  /** When the work began. */
+  readonly begun: Date;
 };
 
 /** Throws `unavailable` where the key cannot be used now, or is not that of the CA cert. */
@@ -73,7 +74,7 @@ export async function issueStuckOrder(ca: Ca, orderId: string): Promise<void> {
       ca.events.orderReleased({ order: formatId('ordr', order.id) });
     return;
   }
-  const begun = performance.now();
+  const begun = ca.clock.now();
   const issuer = await readIssuer(ca.database.db, order.signing_cert_id);
   await issueLeaf(ca, order, await openSigner(ca, issuer, keyRef), { begun });
 }
@@ -111,54 +112,53 @@ async function signed(signer: Signer, issuer: Issuer, tbs: Buffer): Promise<Buff
 async function complete(
   ca: Ca,
   order: ReservedOrder,
-  { notBefore, notAfter, extensions, spki }: TbsCertificate,
+  tbs: TbsCertificate,
   der: Buffer,
   { requestId, begun }: Occasion,
 ): Promise<boolean> {
-  const subjects = (extensions.subjectAltNames ?? []).map(({ value }) => value);
-  const serial = order.serial.toString('hex');
-  const actor = {
-    kind: 'acme_key',
-    name: formatId('acmk', order.acme_key_id),
-    ...(requestId && { requestId }),
-  } as const;
-  const facts = {
-    order_id: formatId('ordr', order.id),
-    signing_cert_id: formatId('scrt', order.signing_cert_id),
-    serial,
+  const subjects = (tbs.extensions.subjectAltNames ?? []).map(({ value }) => value);
+  const certificate = {
+    orderId: order.id,
+    serial: order.serial,
+    signing_cert_id: order.signing_cert_id,
+    der,
+    not_before: tbs.notBefore,
+    not_after: tbs.notAfter,
     subjects,
-    profile: order.profile,
-    expires_at: notAfter,
   };
-  const change = { action: 'issue', kind: 'issued_cert', id: order.issued_cert_id, after: facts } as const;
-  const isCompleted = await completeOrder(
-    ca.database.db,
-    {
-      orderId: order.id,
-      serial: order.serial,
-      signing_cert_id: order.signing_cert_id,
-      der,
-      not_before: notBefore,
-      not_after: notAfter,
-      subjects,
-    },
-    recordOf(actor, ca.clock.now(), change),
-  );
-  if (!isCompleted) return false;
+  const account = formatId('acmk', order.acme_key_id);
+  const actor = { kind: 'acme_key', name: account, ...(requestId && { requestId }) } as const;
+  const record = recordOf(actor, ca.clock.now(), issueOf(order, certificate));
+  if (!(await completeOrder(ca.database.db, certificate, record))) return false;
   ca.events.certificateIssued({
     id: formatId('icrt', order.issued_cert_id),
     order: formatId('ordr', order.id),
-    account: formatId('acmk', order.acme_key_id),
-    serial,
+    account,
+    serial: order.serial.toString('hex'),
     names: subjects.length,
     profile: order.profile,
-    keyType: keyTypeOf(spki) ?? 'unknown',
-    notAfter,
-    durationMs: performance.now() - begun,
+    keyType: keyTypeOf(tbs.spki) ?? 'unknown',
+    notAfter: tbs.notAfter,
+    durationMs: ca.clock.now().getTime() - begun.getTime(),
     ...(requestId && { requestId }),
   });
   return true;
 }
+
+/** For the audit, named as /v1 names the fields. */
+const issueOf = (order: ReservedOrder, { serial, subjects, not_after }: NewCertificate): Change => ({
+  action: 'issue',
+  kind: 'issued_cert',
+  id: order.issued_cert_id,
+  after: {
+    order_id: formatId('ordr', order.id),
+    signing_cert_id: formatId('scrt', order.signing_cert_id),
+    serial: serial.toString('hex'),
+    subjects,
+    profile: order.profile,
+    expires_at: not_after,
+  },
+});
 
 const expired: StoredProblem = {
   type: 'serverInternal',
