@@ -5,7 +5,7 @@ import type { CaaResolver, ChallengeProber, Clock, KeyStore } from './ports.ts';
 import type { Urls } from './urls.ts';
 
 /** So many in so long, or no limit. */
-export type Rate = { readonly count: number; readonly perMs: number } | 'off';
+type Rate = { readonly count: number; readonly perMs: number } | 'off';
 
 export type Limits = {
   /** Per account. */
@@ -17,7 +17,7 @@ export type Limits = {
 };
 
 /** How long what has ended is kept. */
-export type Retention = { readonly ordersMs: number; readonly expiredCertsMs: number; readonly auditMs: number };
+type Retention = { readonly ordersMs: number; readonly expiredCertsMs: number; readonly auditMs: number };
 
 export type Ca = {
   readonly database: Database;
