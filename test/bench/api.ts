@@ -4,20 +4,17 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
 import { formatId } from '../../src/core/ids.ts';
 import { usualPlaces } from '../../src/postgres/binaries.ts';
 import { startPostgres } from '../../src/postgres/cluster.ts';
-import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
 import { runAcmery, serveAcmery } from '../support/acmery-process.ts';
-import { counts, idOf, notable, seedMillionCerts } from '../support/million-certs.ts';
+import { counts, idOf, notable } from '../support/million-certs.ts';
 import { type Figure, spread } from './figure.ts';
 import { type Load, type LoadResult, runLoad } from './run-load.ts';
+import { seedDatabase } from './seed.ts';
 
 const CONNECTIONS = 32;
 const SECONDS = 5;
-const DER_BYTES = 620;
 const CREATIONS = 20;
 
 type Service = Pick<Load, 'host' | 'port' | 'ca' | 'token'>;
@@ -28,7 +25,7 @@ export async function benchApi(): Promise<readonly Figure[]> {
   opened.defer(() => rm(dataDir, { recursive: true, force: true }));
   const places = await usualPlaces(process.env.PATH ?? '');
   const postgres = opened.use(await startPostgres({ dataDir: join(dataDir, 'database'), places }));
-  await seed(postgres.url);
+  await seedDatabase(postgres.url);
   const env = { DATABASE_URL: postgres.url };
   // An ordinary one, which costs a look-up per request.
   const made = ['token', 'create', '--name', 'bench', '--permission', 'admin', '--data-dir', dataDir];
@@ -43,15 +40,6 @@ export async function benchApi(): Promise<readonly Figure[]> {
     ...(await creatingTokens(service)),
     ...(await creatingCas(service)),
   ];
-}
-
-async function seed(url: string): Promise<void> {
-  await using database = openDatabase({ url, statementTimeoutMs: 0, transactionIdleTimeoutMs: 0 });
-  await migrate(database.db);
-  await seedMillionCerts(database.db, new Date(), { derBytes: DER_BYTES });
-  // What Postgres owes for so much that is new is paid before the measuring begins.
-  await sql`vacuum (analyze)`.execute(database.db);
-  await sql`checkpoint`.execute(database.db);
 }
 
 const certs = (count: number) =>

@@ -1,16 +1,24 @@
 // `npm run bench`: measures on this machine and prints what was measured, with the goal or the peer beside it.
-// `npm run bench -- start` runs one of them. Nothing here is a test: no figure makes it fail.
+// `npm run bench -- start` runs one of them; `--quick` and `--servers=a,b` are for `acme`. Nothing here is a test: no figure
+// makes it fail.
 import { cpus, totalmem } from 'node:os';
+import { parseArgs } from 'node:util';
+import { benchAcme } from './acme.ts';
 import { benchApi } from './api.ts';
-import type { Figure } from './figure.ts';
+import type { BenchOptions, Figure } from './figure.ts';
 import { benchStart } from './start.ts';
 
-const benches: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
+const benches: Readonly<Record<string, (options: BenchOptions) => Promise<readonly Figure[]>>> = {
   start: benchStart,
   api: benchApi,
+  acme: benchAcme,
 };
 
-const wanted = process.argv.slice(2);
+const { positionals: wanted, values } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false }, servers: { type: 'string', default: '' } },
+});
+const options = { quick: values.quick, servers: values.servers.split(',').filter((name) => name !== '') };
 const unknown = wanted.filter((name) => benches[name] === undefined);
 if (unknown.length > 0) {
   console.error(`No such benchmark: ${unknown.join(', ')}. There are: ${Object.keys(benches).join(', ')}.`);
@@ -23,7 +31,7 @@ if (unknown.length > 0) {
   for (const [name, bench] of Object.entries(benches)) {
     if (wanted.length > 0 && !wanted.includes(name)) continue;
     console.log(`\n${name}`);
-    for (const { what, measured, goal } of await bench()) {
+    for (const { what, measured, goal } of await bench(options)) {
       console.log(`  ${what.padEnd(58)} ${measured.padEnd(34)} ${goal}`);
     }
   }
