@@ -1,0 +1,54 @@
+// `npm run e2e`: fetches real ACME clients and takes each through its scenarios against a fresh server of its own.
+// `npm run e2e -- certbot lego` runs these alone; `--against pebble` puts another server in our place; `--list` lists them.
+import { parseArgs } from 'node:util';
+import type { Client, Tool } from '../test/e2e/client.ts';
+import { clients } from '../test/e2e/clients.ts';
+import { cacheFolder } from '../test/e2e/fetch.ts';
+import { journey, type Outcome } from '../test/e2e/journey.ts';
+import { acmery } from '../test/e2e/servers/acmery.ts';
+import { pebble } from '../test/e2e/servers/pebble.ts';
+
+const servers = { acmery, pebble };
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { against: { type: 'string', default: 'acmery' }, list: { type: 'boolean', default: false } },
+});
+const server = Object.entries(servers).find(([name]) => name === values.against)?.[1];
+const unknown = positionals.filter((name) => !clients.some((client) => client.name === name));
+if (unknown.length > 0 || server === undefined) {
+  console.error(`There are the clients ${clients.map(({ name }) => name).join(', ')}`);
+  console.error(`and the servers ${Object.keys(servers).join(', ')}.`);
+  process.exitCode = 2;
+} else if (values.list) {
+  for (const { name, source } of clients) console.log(`${name.padEnd(14)} ${source}`);
+} else {
+  console.log(`Clients are kept in ${cacheFolder}.`);
+  const outcomes: Outcome[] = [];
+  const missing: string[] = [];
+  for (const client of clients) {
+    if (positionals.length > 0 && !positionals.includes(client.name)) continue;
+    const tool = await toolOf(client);
+    if (typeof tool === 'string') missing.push(`${client.name}: ${tool}`);
+    else await journey(client, tool, server, (outcome) => tell(client, tool, outcome, outcomes));
+  }
+  for (const sentence of missing) console.log(`not to be had: ${sentence}`);
+  const count = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result).length;
+  // A client that cannot be fetched here is no failure of ours, and no success either.
+  console.log(`${count('ok')} passed, ${count('failed')} failed, ${missing.length} skipped`);
+  if (count('failed') > 0 || outcomes.length === 0) process.exitCode = 1;
+}
+
+async function toolOf(client: Client): Promise<Tool | string> {
+  try {
+    return await client.fetch();
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function tell({ name }: Client, { version }: Tool, outcome: Outcome, outcomes: Outcome[]): void {
+  const { scenario, result, seconds, error } = outcome;
+  outcomes.push(outcome);
+  console.log(`${result.padEnd(6)} ${`${name} ${version}`.padEnd(26)} ${scenario.padEnd(40)} ${seconds.toFixed(1)} s`);
+  if (error !== undefined) console.log(error.replace(/^/gm, '       | '));
+}
