@@ -31,6 +31,18 @@ test('DIR-1, DIR-2, DIR-3: it names every endpoint, and what a client should kno
   });
 });
 
+test('DIR-1: every endpoint that it names is served', async () => {
+  await using acme = await testAcme();
+  const client = acme.client();
+  const { meta: _, ...endpoints } = await client.directory();
+
+  for (const url of Object.values(endpoints)) {
+    // What is served minds the media type; anything else is 404. The id of a certificate follows renewalInfo.
+    const answers = [await client.send('POST', url), await client.send('POST', `${url}/id`)];
+    expect([url, answers.map(({ status }) => status)]).toEqual([url, expect.arrayContaining([415])]);
+  }
+});
+
 test('DIR-2: terms and website stand in it once they are configured', async () => {
   await using acme = await testAcme();
   const links = { terms_of_service: 'https://corp.example/terms', website: 'https://corp.example' };
