@@ -8,7 +8,7 @@ import { newUuid } from './ids.ts';
 const HOUR_MS = 3_600_000;
 
 /** Of orders, and of authorizations whether pending or valid. */
-export const LIFE_MS = 24 * HOUR_MS;
+const LIFE_MS = 24 * HOUR_MS;
 /** So long after its validation an authorization serves new orders. */
 const REUSE_MS = HOUR_MS;
 /** An order ends with what it leans on, and this much time a client should have for it. */

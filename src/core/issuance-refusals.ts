@@ -30,18 +30,20 @@ const answers: Readonly<Record<IssuanceRule, Answer>> = {
   validity: { type: 'malformed' }, // ORD-15
 };
 
+type Asked = Pick<IssuanceRequest, 'notBefore' | 'notAfter'>;
+
 /** The refusal of an order, with a subproblem for each identifier that is refused (ERR-2). */
-export function issuanceRefused(refusal: Refusal, request: IssuanceRequest): AcmeError {
+export function issuanceRefused(refusal: Refusal, asked: Asked): AcmeError {
   const subproblems = refusal.subproblems.map(({ rule, identifier, detail }) => ({
     type: typeOf(rule, identifier),
     detail,
     identifier,
   }));
-  const { type, ...options } = answerTo(refusal, request);
+  const { type, ...options } = answerTo(refusal, asked);
   return new AcmeError(type, refusal.detail, { ...options, subproblems });
 }
 
-function answerTo({ rule, subproblems }: Refusal, { notBefore, notAfter }: IssuanceRequest): Answer {
+function answerTo({ rule, subproblems }: Refusal, { notBefore, notAfter }: Asked): Answer {
   // Nobody asked for dates, so the directory and its CA cert leave no room for any.
   if (rule === 'validity' && notBefore === undefined && notAfter === undefined) return withoutIssuer;
   const syntax = subproblems.filter((subproblem) => subproblem.rule === 'identifier_syntax');

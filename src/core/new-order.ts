@@ -70,6 +70,8 @@ const replacedCert = (
 
 async function placeAuthorization(ca: Ca, seen: Applicant, identifier: RawIdentifier): Promise<string | undefined> {
   const { now, identifiers } = await decideIssuance(ca, seen, { identifiers: [identifier] });
+  // Authorizations without an order would be a way around the limit of orders (ORD-28).
+  await spendOrders(ca, seen.account.id);
   const wanted = newAuthorizations(identifiers, { now, auto: isAuto(seen) });
   return (await insertAuthorization(ca.database.db, seen, wanted)) ? wanted.list[0]?.id : undefined;
 }

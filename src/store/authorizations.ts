@@ -62,7 +62,8 @@ export async function endLockedOrders(tx: Tx, ids: readonly string[], error: Sto
 /** Nothing is looked for any more. */
 export async function endProbesOf(tx: Tx, authorizationId: string, error: StoredProblem): Promise<void> {
   await sql`
-    update challenges set state = 'invalid', error = ${JSON.stringify(error)}::jsonb, due_at = null, lease_until = null
+    update challenges set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
+                          failures = null, due_at = null, lease_until = null
      where authorization_id = ${authorizationId}
        and state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);
 }

@@ -43,7 +43,8 @@ export async function endAuthorizations(tx: Tx, acmeKeyId: string, which: Author
 /** No challenge of the account is looked for any more. */
 export async function endProbes(tx: Tx, acmeKeyId: string, error: StoredProblem): Promise<void> {
   await sql`
-    update challenges c set state = 'invalid', error = ${JSON.stringify(error)}::jsonb, due_at = null, lease_until = null
+    update challenges c set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
+                            failures = null, due_at = null, lease_until = null
       from authorizations a
      where a.id = c.authorization_id and a.acme_key_id = ${acmeKeyId}
        and c.state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);

@@ -40,7 +40,7 @@ async function begun(applicant: GivenApplicant, value = 'shop.corp.example') {
 const stored = (id: string) =>
   db()
     .selectFrom('challenges')
-    .select(['state', 'token', 'key_authorization', 'account_url', 'due_at', 'lease_until', 'attempts'])
+    .select(['state', 'token', 'key_authorization', 'account_url', 'due_at', 'lease_until', 'attempts', 'failures'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 
@@ -92,6 +92,7 @@ describe('a response', () => {
       due_at: ca.clock.now(),
       lease_until: null,
       attempts: 0,
+      failures: null,
     });
     await eventually('the worker is told', () => told.includes('challenge'));
     expect(await getChallenge(ca, applicant, challenge.id)).toEqual(challenge);
@@ -251,6 +252,7 @@ describe('deactivation', () => {
       const applicant = await givenApplicant(ca);
       const { order, authorizationId, idOf } = await begun(applicant);
       await respondToChallenge(ca, applicant, idOf('http-01'));
+      await set('challenges', idOf('http-01'), { failures: '[]' });
       const bystander = await begun(applicant, 'other.corp.example');
       let second = order;
       if (state === 'valid') {
@@ -270,7 +272,7 @@ describe('deactivation', () => {
           },
         });
       }
-      expect(await stored(idOf('http-01'))).toMatchObject({ state: 'invalid', due_at: null });
+      expect(await stored(idOf('http-01'))).toMatchObject({ state: 'invalid', due_at: null, failures: null });
       expect(await getAcmeOrder(ca, applicant, bystander.order.id)).toMatchObject({ state: 'pending' });
       // Once more is no change.
       expect(await deactivateAuthorization(ca, applicant, authorizationId)).toMatchObject({ state: 'deactivated' });

@@ -41,7 +41,7 @@ function expectProblem({ status, json, headers }: AcmeAnswer, expected: { status
 }
 
 describe('an order', () => {
-  test('ORD-1, G-2, G-5, G-7, G-10: is sent whole and in one line, with its URL, when it is made and when it is polled', async () => {
+  test('ORD-1, ORD-2, G-2, G-5, G-7, G-10, G-19: is sent whole and in one line, with its URL, when it is made and when it is polled', async () => {
     const client = await acme.account();
     const order = await client.newOrder(['Shop.Corp.Example', '10.1.2.3']);
     const { slug } = acme.directory.fields;
@@ -124,15 +124,17 @@ describe('an order', () => {
     expect(valid.headers).not.toHaveProperty('retry-after');
   });
 
-  test('ORD-25, G-8: shows why it is invalid, after everything else', async () => {
+  test('ORD-20, ORD-25, G-8: shows why it is invalid, after everything else, and all else as it was', async () => {
     const client = await acme.account();
-    const { url } = await ordered(client);
+    const { order, url } = await ordered(client);
     const identifier = { type: 'dns', value: NAME };
     const error = { type: 'dns', detail: 'No answer.', subproblems: [{ type: 'dns', detail: 'No.', identifier }] };
     await set('orders', uuidOf('ordr', url), { state: 'invalid', error: JSON.stringify(error) });
     const { json } = await client.post(url);
+    const { status: _, error: shown, ...others } = json;
+    expect({ status: 'pending', ...others }).toEqual(order.json);
     expect(Object.keys(json).at(-1)).toBe('error');
-    expect(json.error).toEqual({
+    expect(shown).toEqual({
       type: `${URN}dns`,
       detail: 'No answer.',
       status: 400,
@@ -228,7 +230,7 @@ describe('an authorization', () => {
     });
   });
 
-  test('AUTO-1, AUTO-2: of an auto-approved account is valid at once, with one valid challenge', async () => {
+  test('AUTO-1, AUTO-2, CHA-9: of an auto-approved account is valid at once, with one valid challenge', async () => {
     const client = await acme.account({ orderValidations: 'auto_approve' });
     const { order, authorization } = await ordered(client);
     expect(order.json.status).toBe('ready');
@@ -360,6 +362,18 @@ describe('refusals', () => {
       expect([...texts]).toHaveLength(1);
     }
     expect((await owner.post(urls.chal)).json.status).toBe('pending');
+  });
+
+  test('ORD-28: an authorization in advance counts as an order', async () => {
+    const limits = { orders: { count: 2, perMs: 3_600_000 }, accounts: 'off', failures: 'off' } as const;
+    await using own = await testAcme({ limits, directory: { allowed_dns_identifiers: ['**'] } });
+    const client = await own.account();
+    const newAuthz = await client.url('newAuthz');
+    const authorize = () => client.post(newAuthz, { identifier: { type: 'dns', value: NAME } });
+    expect((await authorize()).status).toBe(201);
+    expect((await client.newOrder([NAME])).status).toBe(201);
+    for (const refused of [await authorize(), await client.newOrder([NAME])])
+      expectProblem(refused, { status: 429, type: 'rateLimited' });
   });
 
   test('ORD-19, ORD-26: past its end an order reads invalid, and its expiry stays', async () => {
