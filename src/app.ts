@@ -88,8 +88,12 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
 
   const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
   await awaitDatabase(url, watch, events, signal);
-  // Our own listeners, as they open: validations never connect to them.
+  // As they open: validations never connect to them (SEC-1).
   const ownListeners = [listenerOf(opsListener)];
+  const ours = (listener: Listener): Listener => {
+    ownListeners.push(listenerOf(listener));
+    return scope.use(listener);
+  };
   const { ca, clocks } = await openCa(url, settings, events, scope, ownListeners);
   await ensureWrapKey(ca);
   state.ca = ca;
@@ -108,26 +112,24 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   const { bootstrapToken } = settings;
   const credentials = bootstrapToken === undefined ? {} : { bootstrapToken };
   const { tls, anchorsFile } = await servingTls(settings, ca, scope, every);
-  const acmeListener = await openListener({
-    setting: 'ACMERY_ACME_LISTEN',
-    address: settings.acmeListen,
-    door: mount(acmeDoor({ ca, nonces: await openNonces(ca), routes: acmeRoutes }), {
-      ...mounting,
-      limitRequests,
+  const acmeListener = ours(
+    await openListener({
+      setting: 'ACMERY_ACME_LISTEN',
+      address: settings.acmeListen,
+      door: mount(acmeDoor({ ca, nonces: await openNonces(ca), routes: acmeRoutes }), { ...mounting, limitRequests }),
+      events,
+      tls,
     }),
-    events,
-    tls,
-  });
-  scope.use(acmeListener);
-  const apiListener = await openListener({
-    setting: 'ACMERY_API_LISTEN',
-    address: settings.apiListen,
-    door: mount(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), { ...mounting, limitRequests }),
-    events,
-    ...(settings.apiTls === 'on' && { tls }),
-  });
-  scope.use(apiListener);
-  ownListeners.push(listenerOf(apiListener));
+  );
+  const apiListener = ours(
+    await openListener({
+      setting: 'ACMERY_API_LISTEN',
+      address: settings.apiListen,
+      door: mount(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), { ...mounting, limitRequests }),
+      events,
+      ...(settings.apiTls === 'on' && { tls }),
+    }),
+  );
   // Last: what it contacts must know every listener.
   scope.use(startWorker(ca));
   state.stage = 'serving';

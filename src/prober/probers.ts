@@ -33,7 +33,7 @@ export function createProber({
   stepMs = 10_000,
   totalMs = 30_000,
   perDirectory = 96,
-  perAddress = 48,
+  perAddress = 64,
   ...rest
 }: ProberOptions): ChallengeProber {
   const network: Network = { ...rest, stepMs, addressShares: createShares(perAddress) };

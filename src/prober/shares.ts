@@ -1,7 +1,7 @@
 // How many probes go at once to the same place: a slow one must leave room for the others.
 
 /** Gives back what was taken; to be called once. */
-export type GiveBack = () => void;
+type GiveBack = () => void;
 
 /** Takes one of the places of `key`; undefined when all are taken. */
 export type Shares = (key: string) => GiveBack | undefined;

@@ -422,8 +422,9 @@ describe('which address is connected to', () => {
     ['refused', 'AAAA gave REFUSED, A gave REFUSED'],
     ['silent', 'AAAA gave no answer in time, A gave no answer in time'],
   ] as const)('CHA-12: without an address (%s) it is a dns error', async (script, answers) => {
-    applicant.zone['shop.corp.example'] = script;
-    expect(await applicant.prober()(probe, never)).toEqual(
+    const zone = { 'shop.corp.example': script };
+    await using hasty = await anApplicant({ zone, dnsTimeoutMs: script === 'silent' ? 50 : 5_000 });
+    expect(await hasty.prober()(probe, never)).toEqual(
       failed('dns', `No address was found for shop.corp.example: ${answers}.`),
     );
   });
@@ -438,10 +439,7 @@ describe('which address is connected to', () => {
 describe('a slow target leaves room for others', () => {
   test('beyond its share of connections or probes nothing is tried, and what ends makes room', async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    page(async (_request, response) => {
-      await released;
-      response.end(keyAuthorization);
-    });
+    page((_request, response) => void released.then(() => response.end(keyAuthorization)));
     const arrived = (count: number) => eventually(`${count} arrived`, () => applicant.requests.length === count);
     applicant.zone['elsewhere.example'] = { a: ['127.0.0.2'] };
     const prober = applicant.prober({ perAddress: 2, perDirectory: 3 });

@@ -80,13 +80,9 @@ describe('with a worker, over the network', () => {
       const { ca } = networked;
       await using _ = startWorker(ca);
       applicant.zone['*'] = (asked) => (asked === 'A' ? { a: ['127.0.0.1'] } : 'nodata');
-      const { orderId, challenges } = await givenResponded(ca, await givenClient(ca), [{ responded: [type] }]);
-      for (const challenge of challenges) await applicant.answer(challenge);
-      await eventually('it is ready', async () => {
-        if ((await outcomeOf(ca, orderId)).order.state === 'ready') return true;
-        ca.clock.advance(1_000);
-        return false;
-      });
+      const name = { responded: [type], prepare: applicant.answer };
+      const { orderId } = await givenResponded(ca, await givenClient(ca), [name]);
+      await eventually('it is ready', async () => (await outcomeOf(ca, orderId)).order.state === 'ready');
       const at = expect.any(Date);
       expect(await outcomeOf(ca, orderId)).toMatchObject({
         order: { state: 'ready', error: null },
@@ -101,8 +97,7 @@ describe('with a worker, over the network', () => {
   test('a name whose DNS cannot be asked for CAA is not validated', async () => {
     const { ca } = networked;
     applicant.zone['*'] = (asked) => (asked === 'CAA' ? 'servfail' : { a: ['127.0.0.1'] });
-    const { orderId, challenges } = await givenResponded(ca, await givenClient(ca), [{}]);
-    for (const challenge of challenges) await applicant.answer(challenge);
+    const { orderId } = await givenResponded(ca, await givenClient(ca), [{ prepare: applicant.answer }]);
     const [one] = await claimChallenges(ca, 20, MINUTE_MS);
     await validateChallenge(ca, one ?? expect.fail(), never);
     const { challenges: rows } = await outcomeOf(ca, orderId);

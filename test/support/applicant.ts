@@ -45,11 +45,18 @@ type Options = {
   /** Where the servers listen, on the same ports everywhere. */
   readonly addresses?: readonly string[];
   readonly tls?: TlsOptions;
+  /** For names whose servers are silent. */
+  readonly dnsTimeoutMs?: number;
 };
 
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-export async function anApplicant({ zone: given = {}, addresses = ['127.0.0.1'], tls = {} }: Options = {}) {
+export async function anApplicant({
+  zone: given = {},
+  addresses = ['127.0.0.1'],
+  tls = {},
+  dnsTimeoutMs = 5_000,
+}: Options = {}) {
   await using opened = new AsyncDisposableStack();
   const zone: Record<string, Script> = { '*': { a: ['127.0.0.1'] }, ...given };
   const dns = opened.use(await fakeDns(zone));
@@ -75,7 +82,7 @@ export async function anApplicant({ zone: given = {}, addresses = ['127.0.0.1'],
   };
   const httpPort = await listen(opened, () => createHttpServer({ keepAlive: false }, serve), addresses);
   const tlsPort = await listen(opened, () => createTlsServer(tlsOptions, (socket) => socket.end()), addresses);
-  const resolver = createResolver({ servers: [dns.address], timeoutMs: 200, tries: 1 });
+  const resolver = createResolver({ servers: [dns.address], timeoutMs: dnsTimeoutMs, tries: 1 });
 
   const prober: Applicant['prober'] = ({ policy, ...changes } = {}) =>
     createProber({

@@ -32,6 +32,8 @@ export type GivenName = {
   readonly responded?: readonly ChallengeType[];
   readonly state?: 'pending' | 'valid' | 'deactivated';
   readonly expiresAt?: Date;
+  /** What the client does before it responds. */
+  readonly prepare?: (challenge: Challenge) => Promise<void>;
 };
 
 export type GivenChallenge = Challenge & { readonly id: string; readonly authorizationId: string };
@@ -76,6 +78,14 @@ export async function givenAuthorized(ca: Ca, { acmeKeyId, accountUrl: account_u
     const id = newUuid(now);
     const token = `token-${id}`;
     const key_authorization = `${token}.thumbprint`;
+    const challenge: Challenge = {
+      type: challengeType,
+      identifier: { type, value },
+      token,
+      keyAuthorization: key_authorization,
+      accountUrl: account_url,
+    };
+    await name.prepare?.(challenge);
     await ca.database.db
       .insertInto('challenges')
       .values({
@@ -89,15 +99,7 @@ export async function givenAuthorized(ca: Ca, { acmeKeyId, accountUrl: account_u
         due_at: now,
       })
       .execute();
-    challenges.push({
-      id,
-      authorizationId,
-      type: challengeType,
-      identifier: { type, value },
-      token,
-      keyAuthorization: key_authorization,
-      accountUrl: account_url,
-    });
+    challenges.push({ ...challenge, id, authorizationId });
   }
   return { authorizationId, challenges };
 }
