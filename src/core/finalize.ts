@@ -45,11 +45,12 @@ export async function finalizeOrder(
   id: string | undefined,
   csr: Buffer,
   signal: AbortSignal,
+  patienceMs = PATIENCE_MS,
 ): Promise<AcmeOrder> {
   const begun = ca.clock.now();
   try {
     const outcome = await reserve(ca, applicant, id, csr, signal);
-    return 'order' in outcome ? outcome.order : await completed(ca, applicant, outcome, begun);
+    return 'order' in outcome ? outcome.order : await completed(ca, applicant, outcome, { begun, patienceMs });
   } catch (error) {
     if (error instanceof AcmeError) ca.events.issuanceRefused({ reason: error.type, ...factsOf(applicant, id) });
     throw error;
@@ -123,12 +124,12 @@ async function completed(
   ca: Ca,
   applicant: Applicant,
   { seen, reserved, signer }: Reserved,
-  begun: Date,
+  { begun, patienceMs }: { readonly begun: Date; readonly patienceMs: number },
 ): Promise<AcmeOrder> {
   const { requestId } = applicant;
   const inTime = new AbortController();
   const issued = issueReserved(ca, reserved, signer, { requestId, begun }).finally(() => inTime.abort());
-  const late = pause(PATIENCE_MS, 'delayed' as const, { signal: inTime.signal }).catch(() => issued);
+  const late = pause(patienceMs, 'delayed' as const, { signal: inTime.signal }).catch(() => issued);
   const outcome = await Promise.race([issued, late]);
   const now = ca.clock.now();
   switch (outcome) {

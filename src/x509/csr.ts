@@ -35,7 +35,7 @@ export type Csr = Signed & {
   /** DER SubjectPublicKeyInfo, the request's own bytes. */
   readonly spki: Buffer;
   readonly keyType: LeafKeyType;
-  /** CN values as they were written. */
+  /** CN values as they were written; empty ones, which some clients send, name nothing. */
   readonly commonNames: readonly string[];
   /** SAN in its order, then each CN that is not in it, every name once; a CN that is an IP literal counts as ip (FIN-3). */
   readonly names: readonly SubjectName[];
@@ -62,7 +62,7 @@ export function parseCsr(der: Buffer): Csr {
   const extensions = readRequestedExtensions(elements.nextIf(contextConstructed(0)));
   elements.end();
   const altNames = extensions.subjectAltNames ?? [];
-  const commonNames = subject.attributes.flatMap(({ field, value }) => (field === 'CN' ? [value] : []));
+  const commonNames = subject.attributes.flatMap(({ field, value }) => (field === 'CN' && value !== '' ? [value] : []));
   return {
     ...signed,
     der,

@@ -1,9 +1,13 @@
 // Finalize and certificates at the door: statuses, headers and bodies as clients rely on them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSigningCert } from '../../src/core/create-signing-cert.ts';
 import { parseCertificate } from '../../src/x509/certificate.ts';
 import { readCertificateChainPem } from '../../src/x509/certificate-pem.ts';
 import { type TestAcme, testAcme } from '../support/acme.ts';
 import type { AcmeAnswer, AcmeClient } from '../support/acme-client.ts';
+import { foreignCa } from '../support/foreign-ca.ts';
+import { admin } from '../support/given.ts';
+import { givenDirectory } from '../support/given-directory.ts';
 import { aRequest, dns } from '../support/given-ready-order.ts';
 
 const DAY_MS = 86_400_000;
@@ -136,6 +140,39 @@ describe('a certificate', () => {
     ];
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('CRT-2, G-11: of a cross-signed CA has a link to each other chain, with the same leaf', async () => {
+    const [old, young] = [await foreignCa({ subject: { CN: 'Old' } }), await foreignCa({ subject: { CN: 'Young' } })];
+    const subject = { CN: 'Crossed' };
+    const usual = await foreignCa({ subject, parent: old });
+    const crossed = await foreignCa({ subject, parent: young, key: usual.key });
+    const offline = { key_availability: 'offline' } as const;
+    for (const { publicCert: public_cert } of [old, young])
+      await createSigningCert(acme.ca, admin, { ...offline, cert_type: 'root', public_cert });
+    const intermediate = { cert_type: 'intermediate', key_availability: 'online' } as const;
+    const issuer = await createSigningCert(acme.ca, admin, {
+      ...intermediate,
+      public_cert: usual.publicCert,
+      private_key: usual.privateKey,
+    });
+    await createSigningCert(acme.ca, admin, { ...intermediate, ...offline, public_cert: crossed.publicCert });
+    const directory = await givenDirectory(acme.ca, { issuer, allowed_dns_identifiers: ['**'] });
+    const member = await acme.account({ orderValidations: 'auto_approve', directory });
+    const name = aName();
+    const { json } = await member.newOrder([name]);
+    const done = await member.post(json.finalize, {
+      csr: (await aRequest({ names: [dns(name)] })).toString('base64url'),
+    });
+    const url = done.json.certificate;
+    const [first, second] = [await member.post(url), await member.post(`${url}/1`)];
+    const alternates = (answer: AcmeAnswer) => answer.all('link').filter((link) => link.includes('alternate'));
+    expect(alternates(first)).toEqual([`<${url}/1>;rel="alternate"`]);
+    expect(alternates(second)).toEqual([`<${url}>;rel="alternate"`]);
+    const [one, other] = [readCertificateChainPem(first.text), readCertificateChainPem(second.text)];
+    expect(one.map(({ der }) => der)).toEqual([other[0]?.der, usual.der]);
+    expect(other[1]?.der).toEqual(crossed.der);
+    expect((await member.post(`${url}/2`)).status).toBe(404);
   });
 
   test('CRT-5: is readable until 30 days after its end', async () => {

@@ -6,6 +6,7 @@ import type { Ca } from '../../src/core/ca.ts';
 import { createAcmeKey } from '../../src/core/create-acme-key.ts';
 import { deleteDirectory } from '../../src/core/delete-directory.ts';
 import { CaError } from '../../src/core/errors.ts';
+import { finalizeOrder } from '../../src/core/finalize.ts';
 import type { CaaResolver, KeyStore, Signer } from '../../src/core/ports.ts';
 import { revokeAcmeKey } from '../../src/core/revoke-acme-key.ts';
 import { claimStuckOrders, finishStuckOrder } from '../../src/core/stuck-orders.ts';
@@ -22,6 +23,7 @@ import { eventually } from '../support/eventually.ts';
 import { admin } from '../support/given.ts';
 import { applicantOf, givenApplicant } from '../support/given-applicant.ts';
 import { aRequest, certificatesOf, dns, finalize, givenReadyOrder, permissive } from '../support/given-ready-order.ts';
+import { givenIntermediate } from '../support/given-signing-cert.ts';
 
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -180,6 +182,12 @@ describe('FIN-9, SEC-39: what has changed since the order was made', () => {
   test('PRF-2: a profile that is gone is invalidProfile', async () => {
     await change({ profiles: ['client'] });
     await rejected('invalidProfile', 400);
+  });
+
+  test('SEC-25: the name constraints of a new CA bind open orders too', async () => {
+    const constrained = await givenIntermediate(given.ca, { name_constraints: { permitted_dns: ['other.example'] } });
+    await change({ signing_cert_id: constrained.id });
+    await rejected('rejectedIdentifier', 403);
   });
 
   test('a directory that was deleted is 404', async () => {
@@ -348,6 +356,50 @@ test('a server that dies after the reservation loses nothing: a worker completes
   given.ca.clock.advance(30_000);
   await work();
   expect(await certificatesOf(given.ca, order.id)).toHaveLength(1);
+});
+
+test('a client is told to come back while signing takes long, and the signature completes the order all the same', async () => {
+  const { promise: signing, resolve: go } = Promise.withResolvers<void>();
+  const { id } = order;
+  const slow = whileSigning(() => signing);
+  const told = await finalizeOrder(slow, applicant, id, await aRequest(), new AbortController().signal, 10);
+  expect(told).toMatchObject({ state: 'processing', issuedCertId: undefined });
+  go();
+  await eventually('the order is valid', async () => (await stateOf()).state === 'valid');
+});
+
+describe('SEC-8: nothing is signed', () => {
+  const unsigned = () => signingWith((real) => ({ ...real, sign: () => expect.fail('it was signed') }));
+
+  test.each(['ready', 'invalid', 'valid'] as const)('for an order that is %s', async (state) => {
+    const { db } = given.ca.database;
+    if (state === 'valid') await finalize(given.ca, applicant, order, await aRequest());
+    if (state === 'invalid') await db.updateTable('orders').set({ state }).where('id', '=', order.id).execute();
+    await finishStuckOrder(unsigned(), { id: order.id, attempt: 1 });
+    expect(await stateOf()).toMatchObject({ state });
+  });
+
+  test('where the stored bytes are of another serial number', async () => {
+    const dying = signingWith((real) => ({ ...real, sign: isAway }));
+    await finalize(dying, applicant, order, await aRequest());
+    await given.ca.database.db
+      .updateTable('orders')
+      .set({ serial: Buffer.alloc(17, 1) })
+      .where('id', '=', order.id)
+      .execute();
+    await expect(finishStuckOrder(unsigned(), { id: order.id, attempt: 1 })).rejects.toThrow(
+      /not of its serial number/,
+    );
+    expect(await certificatesOf(given.ca, order.id)).toEqual([]);
+  });
+
+  test('that would have ended before', async () => {
+    const dying = signingWith((real) => ({ ...real, sign: isAway }));
+    await finalize(dying, applicant, order, await aRequest());
+    given.ca.clock.advance(91 * 24 * HOUR_MS);
+    await finishStuckOrder(unsigned(), { id: order.id, attempt: 1 });
+    expect(await stateOf()).toMatchObject({ state: 'invalid', error: { detail: expect.stringMatching(/ended/) } });
+  });
 });
 
 test('of a server and workers that complete at once, one does', async () => {

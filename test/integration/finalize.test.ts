@@ -1,6 +1,7 @@
 // Finalize in the core: one certificate for each order, refusals that leave it as it was, and who else may not have its key.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Applicant } from '../../src/core/applicant.ts';
+import { formatId } from '../../src/core/ids.ts';
 import { parseCertificate } from '../../src/x509/certificate.ts';
 import { basicConstraints, extendedKeyUsage, keyUsage, mustStaple } from '../../src/x509/extensions.ts';
 import { type GivenCa, givenCa } from '../support/given.ts';
@@ -34,6 +35,33 @@ const problemOf = async (work: Promise<unknown>) => {
   );
   return error as { type: string; status: number; message: string };
 };
+
+test('what is issued and what is refused is told to the log, and the audit names the account and the certificate', async () => {
+  const order = await givenReadyOrder(given.ca, applicant);
+  await problemOf(finalize(given.ca, applicant, order, await aRequest({ names: [dns('b.example')] })));
+  const { issuedCertId } = await finalize(given.ca, applicant, order, await aRequest());
+  const lines = given.logLines.map((line) => JSON.parse(line));
+  expect(lines).toContainEqual(expect.objectContaining({ message: 'finalize refused', reason: 'badCSR' }));
+  expect(lines).toContainEqual(
+    expect.objectContaining({
+      message: 'certificate issued',
+      profile: 'server',
+      keyType: 'ec_256',
+      requestId: 'request-1',
+    }),
+  );
+  const records = await given.ca.database.db.selectFrom('audit').selectAll().where('action', '=', 'issue').execute();
+  expect(records).toMatchObject([
+    {
+      actor_kind: 'acme_key',
+      actor: formatId('acmk', applicant.account.id),
+      object_kind: 'issued_cert',
+      object_id: issuedCertId,
+      request_id: 'request-1',
+      detail: { after: { subjects: ['shop.corp.example'], profile: 'server' } },
+    },
+  ]);
+});
 
 describe('a ready order', () => {
   test('FIN-10: becomes valid with a certificate', async () => {

@@ -82,6 +82,11 @@ test('every one of several CNs is a name', async () => {
   expect((await accept(await aCsr({ subject, attributes: [] }))).names).toEqual([dns('a.example'), dns('b.example')]);
 });
 
+test('an empty CN names nothing', async () => {
+  const subject = encodeDer(sequence(part(oids.commonName, '')));
+  expect(await accept(await aCsr({ subject }))).toMatchObject({ commonNames: [], names: [dns('a.example')] });
+});
+
 test('FIN-8: shows what is asked for beyond names', async () => {
   const asked = [basicConstraints({ ca: true }), keyUsage('keyCertSign'), extendedKeyUsage('clientAuth'), mustStaple()];
   const unknown = { oid: '1.2.3.4', critical: true, value: Buffer.of(5, 0) };
