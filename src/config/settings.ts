@@ -117,7 +117,8 @@ export const settings = {
   }),
   limitRequests: withDefault(rate, '500/s', {
     env: 'ACMERY_LIMIT_REQUESTS',
-    about: 'Requests from one client address to one process; an IPv6 client counts as its /64.',
+    about:
+      'Requests from one client address to one process, as `N/s`, `N/m`, `N/h` or `off`; an IPv6 client counts as its /64. Over a limit the answer is 429 with Retry-After.',
   }),
   limitAccounts: withDefault(rate, '100/h', {
     env: 'ACMERY_LIMIT_ACCOUNTS',

@@ -1,5 +1,6 @@
 // How many requests a client address may send. Counted in memory, by each process for itself: every request is counted.
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js';
+import RateLimiterRes from 'rate-limiter-flexible/lib/RateLimiterRes.js';
 import type { Events } from '../telemetry/events.ts';
 import { clientNetwork } from './client-address.ts';
 import { RefusedRequest, refusal } from './refusals.ts';

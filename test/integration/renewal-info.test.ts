@@ -7,13 +7,16 @@ import { cancelOrder } from '../../src/core/orders.ts';
 import { removeEnded } from '../../src/core/retention.ts';
 import { updateDirectory } from '../../src/core/update-directory.ts';
 import { acmeUrl } from '../../src/core/urls.ts';
+import { readCertificateChainPem } from '../../src/x509/certificate-pem.ts';
 import { type TestAcme, testAcme } from '../support/acme.ts';
 import type { AcmeClient } from '../support/acme-client.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { admin } from '../support/given.ts';
 import { givenDirectory } from '../support/given-directory.ts';
 import { type GivenCert, givenIssuedCert } from '../support/given-issued-cert.ts';
+import { aRequest, dns } from '../support/given-ready-order.ts';
 import { givenIntermediate } from '../support/given-signing-cert.ts';
+import { waitingQueries } from '../support/waiting.ts';
 
 const URN = 'urn:ietf:params:acme:error:';
 
@@ -187,14 +190,23 @@ describe('replaces', () => {
 
   test('ARI-8: of two orders at once one wins, and the other leaves nothing behind', async () => {
     const cert = await certified();
-    const before = await acme.ca.database.db.selectFrom('authorizations').select('id').execute();
-    const answers = await Promise.all(Array.from({ length: 8 }, () => replacing(cert.certId)));
-    const statuses = answers.map(({ status }) => status).sort();
-    expect(statuses).toEqual([201, ...Array.from({ length: 7 }, () => 409)]);
-    const won = answers.find(({ status }) => status === 201);
+    const { db } = acme.ca.database;
+    const countOf = async (table: 'orders' | 'authorizations') =>
+      (await db.selectFrom(table).select('id').execute()).length;
+    const [orders, authorizations] = [await countOf('orders'), await countOf('authorizations')];
+    // Both have looked, and found it free, when both come to write.
+    const answers = await db.transaction().execute(async (tx) => {
+      await tx.selectFrom('issued_certs').select('id').where('id', '=', cert.id).forUpdate().execute();
+      const asked = [replacing(cert.certId), replacing(cert.certId)];
+      await waitingQueries(db, 2);
+      return () => Promise.all(asked);
+    });
+    const [won, lost] = (await answers()).sort((one, other) => one.status - other.status);
+    expect(won?.status).toBe(201);
+    expect(lost?.json).toMatchObject({ status: 409, type: `${URN}alreadyReplaced` });
     expect(await linkOf(cert)).toBe(parseId('ordr', idIn(won?.headers.location ?? '')));
-    const after = await acme.ca.database.db.selectFrom('authorizations').select('id').execute();
-    expect(after.length - before.length).toBeLessThanOrEqual(1);
+    expect((await countOf('orders')) - orders).toBe(1);
+    expect((await countOf('authorizations')) - authorizations).toBeLessThanOrEqual(1);
   });
 
   test("ARI-7: another account's certificate, one that nobody has, and one without a common name are refused alike", async () => {
@@ -220,4 +232,22 @@ describe('replaces', () => {
     expect((await replacing(cert.certId, ['shop.corp.example', 'shop.example.org'])).status).toBe(403);
     expect(await linkOf(cert)).toBeNull();
   });
+});
+
+test('ARI-10: a certificate that was really issued is renewed by what stands in it, and then replaced', async () => {
+  const issue = async (members = {}) => {
+    const order = await client.newOrder(['real.corp.example'], members);
+    const csr = await aRequest({ names: [dns('real.corp.example')] });
+    const { json } = await client.finalize(order.json, csr);
+    const [leaf] = readCertificateChainPem((await client.post(json.certificate)).text);
+    if (leaf === undefined) throw new Error('no certificate was issued');
+    const { authorityKeyIdentifier: keyIdentifier = Buffer.alloc(0) } = leaf.extensions;
+    return certIdText({ keyIdentifier, serial: leaf.serial });
+  };
+  client = afresh();
+  const first = await issue();
+  expect((await client.get(`${renewalInfo}/${first}`)).status).toBe(200);
+  const second = await issue({ replaces: first });
+  expect((await client.get(`${renewalInfo}/${second}`)).status).toBe(200);
+  expect((await replacing(first, ['real.corp.example'])).json.type).toBe(`${URN}alreadyReplaced`);
 });
