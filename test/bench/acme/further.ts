@@ -15,7 +15,7 @@ export async function bursts(servers: readonly BenchServer[]): Promise<readonly 
   const figures: Figure[] = [];
   for (const server of servers) {
     const applicants = await newApplicants(server, 1);
-    const load = { job: 'orders', inFlight: BURST, most: BURST, seconds: 60, warmUpSeconds: 0, applicants } as const;
+    const load = { job: 'orders', inFlight: BURST, most: BURST, seconds: 60, applicants } as const;
     const result = await measure(server, load);
     const failed = [...failuresIn([result])].map(([reason, count]) => `${count} failed: ${reason}`);
     figures.push({
@@ -88,7 +88,7 @@ export async function openOrders(servers: readonly BenchServer[], isQuick: boole
     const open = isOurs ? OPEN_ORDERS : PEER_OPEN_ORDERS;
     const [many, none] = [await withOpenOrders(server, open), await newApplicants(server, 1)];
     // Few, so that the account without any has few at the end.
-    const ask = { job: 'new-orders', inFlight: 1, most: isOurs ? ASKED : 20, seconds: 60, warmUpSeconds: 0 } as const;
+    const ask = { job: 'new-orders', inFlight: 1, most: isOurs ? ASKED : 20, seconds: 60 } as const;
     // The first ones of all pay for what is new to the process.
     await measure(server, { ...ask, applicants: await newApplicants(server, 1) });
     const before = percentilesOf([await measure(server, { ...ask, applicants: none })], 'new-order')?.p50Ms;

@@ -19,7 +19,8 @@ export async function measure(server: BenchServer, wanted: Wanted): Promise<Acme
   const directoryUrl = wanted.job === 'accounts' ? (openDirectoryUrl ?? server.directoryUrl) : server.directoryUrl;
   const hasAccounts = wanted.job === 'orders' || wanted.job === 'new-orders';
   const applicants = wanted.applicants ?? (hasAccounts ? await newApplicants(server, wanted.inFlight) : []);
-  const usual = { warmUpSeconds: wanted.seconds * WARM_UP, poll };
+  // A load of so many is over when they are done, which may be soon.
+  const usual = { warmUpSeconds: wanted.most === undefined ? wanted.seconds * WARM_UP : 0, poll };
   return runAcmeLoad({ ...usual, ...wanted, directoryUrl, ca, responder, watch, applicants });
 }
 
