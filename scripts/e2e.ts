@@ -5,6 +5,7 @@ import type { Client, Tool } from '../test/e2e/client.ts';
 import { clients } from '../test/e2e/clients.ts';
 import { cacheFolder } from '../test/e2e/fetch.ts';
 import { journey, type Outcome } from '../test/e2e/journey.ts';
+import type { ServerKind } from '../test/e2e/server.ts';
 import { acmery } from '../test/e2e/servers/acmery.ts';
 import { pebble } from '../test/e2e/servers/pebble.ts';
 
@@ -29,7 +30,7 @@ if (unknown.length > 0 || server === undefined) {
     if (positionals.length > 0 && !positionals.includes(client.name)) continue;
     const tool = await toolOf(client);
     if (typeof tool === 'string') missing.push(`${client.name}: ${tool}`);
-    else await journey(client, tool, server, (outcome) => tell(client, tool, outcome, outcomes));
+    else await play(client, tool, server, outcomes);
   }
   for (const sentence of missing) console.log(`not to be had: ${sentence}`);
   const count = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result).length;
@@ -43,6 +44,18 @@ async function toolOf(client: Client): Promise<Tool | string> {
     return await client.fetch();
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** A server that does not start, or does not end, is a failure like others. */
+async function play(client: Client, tool: Tool, kind: ServerKind, outcomes: Outcome[]): Promise<void> {
+  const begun = performance.now();
+  try {
+    await journey(client, tool, kind, (outcome) => tell(client, tool, outcome, outcomes));
+  } catch (error) {
+    const seconds = (performance.now() - begun) / 1_000;
+    const outcome: Outcome = { scenario: 'has a server', result: 'failed', seconds, error: String(error) };
+    tell(client, tool, outcome, outcomes);
   }
 }
 

@@ -1,7 +1,7 @@
 // The applicant's side of validation: ports for the clients' own responders, a web root for those without one, and TXT records.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { basename, join } from 'node:path';
 import { freePort } from './free-port.ts';
 import { openNameServer } from './name-server.ts';
@@ -46,15 +46,22 @@ export async function serveWebRoot(folder: string, port: number): Promise<AsyncD
 }
 
 async function listening(port: number, answer: (path: string, body: string) => Promise<string>): Promise<Server> {
-  const server = createServer(async (request, response) => {
-    let body = '';
-    for await (const chunk of request.setEncoding('utf8')) body += chunk;
-    const text = await answer(request.url ?? '', body).catch(() => undefined);
-    response.writeHead(text === undefined ? 404 : 200).end(text);
+  const server = createServer((request, response) => {
+    const text = textOf(request).then((body) => answer(request.url ?? '', body));
+    text.then(
+      (found) => response.writeHead(200).end(found),
+      () => response.writeHead(404).end(),
+    );
   });
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
   return server;
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request.setEncoding('utf8')) text += chunk;
+  return text;
 }
 
 async function closed(server: Server): Promise<void> {

@@ -30,6 +30,8 @@ export type Session = {
   readonly renew?: (wanted: Wanted) => Promise<Issued>;
   readonly revoke?: Readonly<Partial<Record<RevokedBy, (wanted: Wanted, issued: Issued) => Promise<unknown>>>>;
   readonly changeKey?: () => Promise<unknown>;
+  /** Does what the recipe of docs/acme.md says, from the registration on. */
+  readonly followRecipe?: () => Promise<Issued>;
 };
 
 export type Context = {

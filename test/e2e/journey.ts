@@ -14,7 +14,7 @@ export type Outcome = {
   readonly error?: string;
 };
 
-const accounts = ['challenge', 'auto_approve'] as const satisfies readonly Scenario['account'][];
+const accounts = ['challenge', 'auto_approve', 'recipe'] as const satisfies readonly Scenario['account'][];
 
 /** Calls `tell` with each outcome as it comes. */
 export async function journey(

@@ -13,7 +13,7 @@ type Journey = {
 export type Scenario = {
   readonly name: string;
   /** Whose orders need challenges, or not. */
-  readonly account: 'challenge' | 'auto_approve';
+  readonly account: 'challenge' | 'auto_approve' | 'recipe';
   readonly isRegistration?: true;
   readonly isFor: (client: Client, session: Session) => boolean;
   readonly play: (journey: Journey) => Promise<void>;
@@ -32,6 +32,9 @@ const afterChange: Wanted = { ...ofEc, names: ['after.corp.example'] };
 const approved: Wanted = { ...ofEc, names: ['approved.corp.example'], challenge: 'none' };
 const approvedRsa: Wanted = { ...approved, names: ['approved-rsa.corp.example'], keyType: 'rsa_2048' };
 const approvedWildcard: Wanted = { ...approved, names: ['*.approved.corp.example'] };
+
+/** What the recipes ask for; the keys are the clients' defaults. */
+const ofRecipe = { names: ['shop.corp.example'] };
 
 const always = (): boolean => true;
 const byChallenge = { account: 'challenge' } as const;
@@ -115,6 +118,12 @@ export const scenarios: readonly Scenario[] = [
     isFor: ({ hasWildcards }) => hasWildcards,
     play: issue(approvedWildcard),
   },
+  {
+    account: 'recipe',
+    name: 'follows its recipe in docs/acme.md',
+    isFor: (_, session) => session.followRecipe !== undefined,
+    play: followRecipe,
+  },
 ];
 
 async function register({ session }: Journey): Promise<void> {
@@ -153,6 +162,11 @@ function revoke(by: RevokedBy, wanted: Wanted): Scenario['play'] {
     await session.revoke?.[by]?.(wanted, issued);
     if (!(await server.isRevoked(serial))) throw new Error(`the server does not show ${serial} as revoked`);
   };
+}
+
+async function followRecipe({ session, server }: Journey): Promise<void> {
+  const issued = await session.followRecipe?.();
+  if (issued !== undefined) await checkIssued(server, ofRecipe, issued);
 }
 
 function mayRegister(_: Client, session: Session): boolean {

@@ -66,22 +66,20 @@ async function byItself(
   { challenge }: Wanted,
   csr: Buffer,
 ): Promise<string> {
-  const answers = new AsyncDisposableStack();
+  await using answers = new AsyncDisposableStack();
   if (challenge === 'http-01') answers.use(await serveWebRoot(folder, applicant.httpPort));
-  return client
-    .auto({
-      csr,
-      challengePriority: [challenge],
-      skipChallengeVerification: true,
-      async challengeCreateFn(authz, { type, token }, keyAuthorization) {
-        if (challenge === 'none') throw new Error('an auto-approved account was asked for a challenge');
-        answers.use(await responders[challenge]({ applicant, folder, authz, token, keyAuthorization }));
-        if (type !== challenge) throw new Error(`asked for ${type} instead of ${challenge}`);
-      },
-      // All go at the end: the library works on all names at once, and one web server answers for them.
-      challengeRemoveFn: async () => undefined,
-    })
-    .finally(() => answers.disposeAsync());
+  return await client.auto({
+    csr,
+    challengePriority: [challenge],
+    skipChallengeVerification: true,
+    async challengeCreateFn(authz, { type, token }, keyAuthorization) {
+      if (challenge === 'none') throw new Error('an auto-approved account was asked for a challenge');
+      answers.use(await responders[challenge]({ applicant, folder, authz, token, keyAuthorization }));
+      if (type !== challenge) throw new Error(`asked for ${type} instead of ${challenge}`);
+    },
+    // All go at the end: the library works on all names at once, and one web server answers for them.
+    challengeRemoveFn: async () => undefined,
+  });
 }
 
 /** The same by its single steps: for dates and IP addresses, which the other way has no words for. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
 import type { Client, Context, Issued, Session, Wanted } from '../client.ts';
 import { fetchGoTool } from '../fetch.ts';
+import { recipeFor, recipeValues } from '../recipes.ts';
 import { start } from '../run.ts';
 
 const VERSION = 'v2.11.9';
@@ -29,19 +30,14 @@ export const caddy: Client = {
 function sessionOf(program: string, context: Context): Session {
   const { folder } = context;
   const storage = join(folder, 'storage');
-  const serve = async (
-    wanted: Wanted,
-    options: readonly string[],
-    isDone: (chain: string) => boolean,
-  ): Promise<Issued> => {
+  const serve = async (text: string, name: string, isDone: (chain: string) => boolean): Promise<Issued> => {
     const config = join(folder, 'Caddyfile');
-    await writeFile(config, caddyfile(context, storage, wanted, options));
+    await writeFile(config, text);
     await using running = start({
       program,
       args: ['run', '--config', config, '--adapter', 'caddyfile'],
-      env: { XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
+      env: { ...recipeValues(context), XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
     });
-    const [name = ''] = wanted.names;
     const isThere = async (): Promise<boolean> => {
       running.mustRun();
       const found = await issuedFor(storage, name);
@@ -54,23 +50,38 @@ function sessionOf(program: string, context: Context): Session {
     if (issued === undefined) throw new Error(`Caddy has no certificate for ${name}`);
     return issued;
   };
+  const textFor = (wanted: Wanted, options: readonly string[] = []): string =>
+    `{\n${lines(1, [...general, ...options])}}\n${site(context, wanted)}`;
+  const { applicant } = context;
+  const general = [
+    'admin off',
+    `storage file_system ${storage}`,
+    `http_port ${applicant.httpPort}`,
+    `https_port ${applicant.tlsPort}`,
+    'default_bind 127.0.0.1',
+    'skip_install_trust',
+  ];
   return {
-    issue: (wanted) => serve(wanted, [], () => true),
+    issue: (wanted) => serve(textFor(wanted), wanted.names[0] ?? '', () => true),
     async renew(wanted) {
-      const before = await issuedFor(storage, wanted.names[0] ?? '');
+      const [name = ''] = wanted.names;
+      const before = await issuedFor(storage, name);
       const old = before === undefined ? '' : await readFile(before.chainFile, 'utf8');
       // What would be due before the next look, so far ahead, is due now.
-      return serve(wanted, ['renew_interval 2000h'], (chain) => chain !== old);
+      return serve(textFor(wanted, ['renew_interval 2000h']), name, (chain) => chain !== old);
+    },
+    async followRecipe() {
+      // The recipe's own words, on the ports and in the folder of this run.
+      const recipe = (await recipeFor('caddy')).replace('{\n', `{\n${lines(1, general)}`);
+      return serve(recipe, 'shop.corp.example', () => true);
     },
   };
 }
 
-function caddyfile(
-  { directoryUrl, caFile, eab, applicant }: Context,
-  storage: string,
-  { names, keyType, challenge, days }: Wanted,
-  options: readonly string[],
-): string {
+const lines = (depth: number, rows: readonly string[]): string =>
+  rows.map((row) => `${'\t'.repeat(depth)}${row}\n`).join('');
+
+function site({ directoryUrl, caFile, eab }: Context, { names, keyType, challenge, days }: Wanted): string {
   const without: Readonly<Record<Wanted['challenge'], readonly string[]>> = {
     'http-01': ['disable_tlsalpn_challenge'],
     'tls-alpn-01': ['disable_http_challenge'],
@@ -78,17 +89,7 @@ function caddyfile(
     none: ['disable_http_challenge', 'disable_tlsalpn_challenge'],
   };
   const lifetime = days === undefined ? [] : [`lifetime ${days}d`];
-  const lines = (depth: number, rows: readonly string[]) => rows.map((row) => `${'\t'.repeat(depth)}${row}\n`).join('');
-  return `{
-	admin off
-	storage file_system ${storage}
-	http_port ${applicant.httpPort}
-	https_port ${applicant.tlsPort}
-	default_bind 127.0.0.1
-	skip_install_trust
-${lines(1, options)}}
-
-${names.join(', ')} {
+  return `${names.join(', ')} {
 	tls {
 		key_type ${keyType === 'ec_256' ? 'p256' : 'rsa2048'}
 		issuer acme {

@@ -1,9 +1,11 @@
 // certbot, from PyPI.
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { isIpAddress } from '../certificates.ts';
 import type { Client, Context, Issued, Session, Wanted } from '../client.ts';
 import { fetchPythonTool } from '../fetch.ts';
 import { txtCommand, writeScript } from '../hooks.ts';
+import { recipeFor, recipeValues } from '../recipes.ts';
 import { run } from '../run.ts';
 
 const VERSION = '5.8.0';
@@ -24,10 +26,8 @@ export const certbot: Client = {
   },
 };
 
-async function openSession(
-  program: string,
-  { directoryUrl, caFile, eab, applicant, folder }: Context,
-): Promise<Session> {
+async function openSession(program: string, context: Context): Promise<Session> {
+  const { directoryUrl, caFile, eab, applicant, folder } = context;
   const folders = ['config', 'work', 'logs'].flatMap((name) => [`--${name}-dir`, join(folder, name)]);
   const certbotRun = (...args: readonly string[]): Promise<string> =>
     run({
@@ -61,11 +61,22 @@ async function openSession(
     await certbotRun('certonly', ...server, ...authenticators[wanted.challenge], ...key, ...name, ...names, ...more);
     return issuedOf(wanted);
   };
-  const issuedOf = (wanted: Wanted): Issued => {
-    const live = join(folder, 'config/live', nameOf(wanted));
+  const issuedOf = (wanted: Wanted): Issued => issuedIn(nameOf(wanted));
+  const issuedIn = (name: string): Issued => {
+    const live = join(folder, 'config/live', name);
     return { chainFile: join(live, 'fullchain.pem'), keyFile: join(live, 'privkey.pem') };
   };
   return {
+    async followRecipe() {
+      await writeSettings(folder, folders);
+      const env = {
+        ...recipeValues(context),
+        XDG_CONFIG_HOME: folder,
+        PATH: `${dirname(program)}:${process.env.PATH}`,
+      };
+      await run({ program: 'bash', args: ['--norc', '-euo', 'pipefail', '-c', await recipeFor('certbot')], env });
+      return issuedIn('shop.corp.example');
+    },
     register: async () => {
       const pair = ['--eab-kid', eab.kid, '--eab-hmac-key', eab.hmac];
       await certbotRun('register', ...server, ...pair, '--agree-tos', '-m', 'admin@corp.example', '--no-eff-email');
@@ -89,6 +100,13 @@ async function openSession(
         certbotRun('revoke', ...server, '--cert-path', chainFile, '--key-path', keyFile, '--no-delete-after-revoke'),
     },
   };
+}
+
+/** Where it keeps its things, for command lines that do not say. */
+async function writeSettings(folder: string, folders: readonly string[]): Promise<void> {
+  await mkdir(join(folder, 'letsencrypt'));
+  const lines = folders.map((word) => (word.startsWith('--') ? `${word.slice(2)} = ` : `${word}\n`));
+  await writeFile(join(folder, 'letsencrypt/cli.ini'), lines.join(''));
 }
 
 const nameOf = ({ names: [first = ''] }: Wanted): string => first.replace('*.', 'wildcard.');

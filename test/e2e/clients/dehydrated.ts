@@ -6,6 +6,7 @@ import { serveWebRoot } from '../applicant.ts';
 import type { Client, Context, Issued, Session, Wanted } from '../client.ts';
 import { fetchDebianPackages } from '../fetch.ts';
 import { txtCommand, writeScript } from '../hooks.ts';
+import { recipeFor, recipeValues } from '../recipes.ts';
 import { run } from '../run.ts';
 
 export const dehydrated: Client = {
@@ -24,10 +25,8 @@ export const dehydrated: Client = {
   },
 };
 
-async function openSession(
-  program: string,
-  { directoryUrl, caFile, eab, applicant, folder }: Context,
-): Promise<Session> {
+async function openSession(program: string, context: Context): Promise<Session> {
+  const { directoryUrl, caFile, eab, applicant, folder } = context;
   const [config, webRoot] = [join(folder, 'config'), join(folder, 'web-root')];
   await mkdir(webRoot);
   await writeFile(
@@ -71,6 +70,15 @@ async function openSession(
     return { chainFile: join(live, 'fullchain.pem'), keyFile: join(live, 'privkey.pem') };
   };
   return {
+    async followRecipe() {
+      const recipe = join(folder, 'recipe');
+      await writeFile(recipe, `BASEDIR="${folder}"\n${await recipeFor('dehydrated')}WELLKNOWN="${webRoot}"\n`);
+      const env = recipeValues(context);
+      await run({ program, args: ['--register', '--accept-terms', '--config', recipe], env });
+      await run({ program, args: ['--cron', '--domain', 'shop.corp.example', '--config', recipe], env });
+      const live = join(folder, 'certs/shop.corp.example');
+      return { chainFile: join(live, 'fullchain.pem'), keyFile: join(live, 'privkey.pem') };
+    },
     register: () => dehydratedRun('--register', '--accept-terms'),
     issue,
     renew: (wanted) => issue(wanted, '--force'),

@@ -1,7 +1,8 @@
 // lego, a Go module; Traefik uses it as its library.
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Client, Context, Issued, Session, Wanted } from '../client.ts';
 import { fetchGoTool } from '../fetch.ts';
+import { recipeFor, recipeValues } from '../recipes.ts';
 import { run } from '../run.ts';
 
 const VERSION = 'v5.2.2';
@@ -23,7 +24,8 @@ export const lego: Client = {
   },
 };
 
-function sessionOf(program: string, { directoryUrl, caFile, eab, applicant, folder }: Context): Session {
+function sessionOf(program: string, context: Context): Session {
+  const { directoryUrl, caFile, eab, applicant, folder } = context;
   const { httpPort, tlsPort, resolver, txtUrl } = applicant;
   const legoRun = (...args: readonly string[]): Promise<string> =>
     run({
@@ -69,6 +71,17 @@ function sessionOf(program: string, { directoryUrl, caFile, eab, applicant, fold
     revoke: {
       account: ({ names: [name = ''] }) =>
         legoRun('certificates', 'revoke', ...account, '--cert.name', name, '--reason', '4', '--keep'),
+    },
+    async followRecipe() {
+      const env = { ...recipeValues(context), PATH: `${dirname(program)}:${process.env.PATH}` };
+      await run({
+        program: 'bash',
+        args: ['--norc', '-euo', 'pipefail', '-c', await recipeFor('lego')],
+        env,
+        cwd: folder,
+      });
+      const file = join(folder, '.lego/certificates/shop.corp.example');
+      return { chainFile: `${file}.crt`, keyFile: `${file}.key` };
     },
     changeKey: () => legoRun('accounts', 'keyrollover', ...account, '--key-type', 'EC384'),
   };

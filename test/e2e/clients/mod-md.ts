@@ -1,11 +1,11 @@
 // mod_md, in Apache as Debian packages it: a web server that gets its own certificates.
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { eventually } from '../../support/eventually.ts';
 import type { Client, Context, Issued, Session, Wanted } from '../client.ts';
 import { fetchDebianPackages } from '../fetch.ts';
-import { type Running, run, start } from '../run.ts';
+import { type Command, type Running, run, start } from '../run.ts';
 
 const DEADLINE_MS = 60_000;
 
@@ -27,7 +27,7 @@ export const modMd: Client = {
   },
 };
 
-const apache = (root: string, args: readonly string[]) => ({
+const apache = (root: string, args: readonly string[]): Command => ({
   program: join(root, 'usr/sbin/apache2'),
   args,
   env: { LD_LIBRARY_PATH: join(root, 'usr/lib/x86_64-linux-gnu') },
@@ -54,6 +54,8 @@ async function openSession(root: string, context: Context): Promise<Session> {
         throw new Error(`${error.message}\n${await readFile(join(folder, 'error.log'), 'utf8')}`);
       });
     };
+    // What an Apache that was stopped early has left there would look like the end of this one's work.
+    await rm(dirname(jobFile), { recursive: true, force: true });
     {
       await using running = start(command);
       await until(running, 'Apache has its new certificate', async () => {

@@ -1,11 +1,12 @@
 // uacme, a C program, as Debian packages it.
 
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { copyFile, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { serveWebRoot } from '../applicant.ts';
 import type { Client, Context, Issued, Session, Wanted } from '../client.ts';
 import { fetchDebianPackages } from '../fetch.ts';
 import { txtCommand, writeScript } from '../hooks.ts';
+import { recipeFor, recipeValues } from '../recipes.ts';
 import { run } from '../run.ts';
 
 const SYSTEM_ANCHORS = '/etc/ssl/certs/ca-certificates.crt';
@@ -30,10 +31,8 @@ export const uacme: Client = {
   },
 };
 
-async function openSession(
-  program: string,
-  { directoryUrl, caFile, eab, applicant, folder }: Context,
-): Promise<Session> {
+async function openSession(program: string, context: Context): Promise<Session> {
+  const { directoryUrl, caFile, eab, applicant, folder } = context;
   const [configuration, webRoot] = [join(folder, 'uacme'), join(folder, 'web-root')];
   await mkdir(webRoot);
   const txt = txtCommand(applicant);
@@ -79,6 +78,25 @@ async function openSession(
     revoke: {
       account: (_, { chainFile }) => uacmeRun('--reason', '4', 'revoke', chainFile),
       certificate_key: (_, { chainFile, keyFile }) => uacmeRun('revoke', chainFile, keyFile),
+    },
+    async followRecipe() {
+      // Its /etc/ssl is a folder of ours, with our anchor as the only one.
+      const etc = join(folder, 'etc-ssl');
+      await mkdir(join(etc, 'certs'), { recursive: true });
+      await copyFile(caFile, join(etc, 'certs/ca-certificates.crt'));
+      const recipe = (await recipeFor('uacme')).replace('/usr/share', join(dirname(program), '../share'));
+      const lines = `mount --bind '${etc}' /etc/ssl\n${recipe}`;
+      const env = { ...recipeValues(context), PATH: `${dirname(program)}:${process.env.PATH}` };
+      await run({
+        program: 'unshare',
+        args: ['--mount', '--map-root-user', 'bash', '--norc', '-euo', 'pipefail', '-c', lines],
+        env,
+      });
+      const place = join(etc, 'uacme');
+      return {
+        chainFile: join(place, 'shop.corp.example/cert.pem'),
+        keyFile: join(place, 'private/shop.corp.example/key.pem'),
+      };
     },
     changeKey: () => uacmeRun('--type', 'EC', '--bits', '384', 'newkey'),
   };
