@@ -4,8 +4,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { expireOpenWork } from '../../src/core/expiry.ts';
 import { newUuid } from '../../src/core/ids.ts';
 import type { Db } from '../../src/store/database.ts';
+import { startWorker } from '../../src/worker/worker.ts';
 import { type TestCa, testCa } from '../support/ca.ts';
 import { DAY_MS } from '../support/clock.ts';
+import { eventually } from '../support/eventually.ts';
 import { type GivenAccount, givenOrder } from '../support/given-order.ts';
 import { exampleRows, insertRows } from '../support/rows.ts';
 
@@ -128,6 +130,14 @@ test('CHA-11: a challenge that is still looked for ends with its authorization; 
   });
   const row = await db.selectFrom('challenges').selectAll().where('id', '=', ended).executeTakeFirstOrThrow();
   expect(row).toMatchObject({ due_at: null, lease_until: null, error: { type: 'unauthorized' } });
+});
+
+test('the worker does it by itself, and removes what was kept long enough', async () => {
+  const [open, old] = [await order('ready', inFuture(31 * DAY_MS)), await order('valid', inFuture(-1))];
+  given.ca.clock.advance(31 * DAY_MS);
+  await using _ = startWorker(given.ca);
+  await eventually('the open order is invalid', async () => (await statesOf('orders')).get(open) === 'invalid');
+  await eventually('the old one is gone', async () => !(await statesOf('orders')).has(old));
 });
 
 test('thousands are moved in batches, and a stop between two of them loses nothing', async () => {
