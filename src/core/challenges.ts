@@ -8,6 +8,7 @@ import { type Applicant, holderOf, own } from './applicant.ts';
 import { authorizationState } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { challengeOffers } from './challenge-offers.ts';
+import { hastenedFailures, hastenedMs } from './challenge-retries.ts';
 import { failureBuckets, requireFailuresLeft } from './rate-limits.ts';
 
 export type AcmeChallenge = {
@@ -27,8 +28,6 @@ export type SingleAcmeChallenge = AcmeChallenge & {
   readonly retryAfterSeconds: number | undefined;
 };
 
-/** What is sent again asks for an attempt soon, but never for more than one in this time (CHA-7). */
-const HASTENED_MS = 3_000;
 const RETRY_AFTER_SECONDS = 1;
 const RETRY_LATER_SECONDS = 3;
 
@@ -60,7 +59,7 @@ export async function respondToChallenge(
   const row = await readChallenge(ca, applicant, id);
   if (row.state === 'pending') await requireFailuresLeft(ca, applicant.account.id, row.value);
   requireGoing(row, now);
-  if (row.state === 'processing') await hastenValidation(ca.database.db, row.id, new Date(now.getTime() + HASTENED_MS));
+  if (row.state === 'processing') await hasten(ca, row.id, now);
   return singleChallenge(row, now);
 }
 
@@ -99,3 +98,6 @@ const singleChallenge = (row: ChallengeRow, now: Date): SingleAcmeChallenge => (
   authorizationId: row.authorization_id,
   retryAfterSeconds: retryAfterOf(row, now),
 });
+
+const hasten = (ca: Ca, id: string, now: Date): Promise<void> =>
+  hastenValidation(ca.database.db, id, new Date(now.getTime() + hastenedMs), hastenedFailures);

@@ -6,6 +6,7 @@ import type { OrderState } from '../lifecycles/order.ts';
 import { findDirectory } from '../store/directories.ts';
 import { type FinalizeRow, findOrderForFinalize, type ReservedOrder, reserveOrder } from '../store/finalize.ts';
 import { findKeyUse } from '../store/used-keys.ts';
+import type { TbsCertificate } from '../x509/certificate.ts';
 import { lintLeaf } from '../x509/lint.ts';
 import { AcmeError } from './acme-error.ts';
 import { type AcmeOrder, acmeOrder } from './acme-orders.ts';
@@ -24,7 +25,7 @@ import type { Signer } from './ports.ts';
 
 /** When a worker takes up what was reserved here and is not done. */
 const DUE_MS = 30_000;
-/** After this a client is told to come back (section 0.4 of the ACME requirements). */
+/** After this a client is told to come back. */
 const PATIENCE_MS = 10_000;
 
 const notReady: Readonly<Record<Exclude<OrderState, 'ready'>, string>> = {
@@ -57,7 +58,13 @@ export async function finalizeOrder(
   }
 }
 
-type Reserved = { readonly seen: FinalizeRow; readonly reserved: ReservedOrder; readonly signer: Signer };
+type Reserved = {
+  readonly seen: FinalizeRow;
+  readonly reserved: ReservedOrder;
+  /** What the reserved bytes say. */
+  readonly leaf: TbsCertificate;
+  readonly signer: Signer;
+};
 
 /** Decides, and decides anew, once, where something has changed before it could be reserved. */
 async function reserve(
@@ -98,9 +105,9 @@ async function tryToReserve(
   const signer = await openSigner(ca, issuer, row.issuer_key_ref);
   const fields = decideLeaf(ca.urls, issuer, facts, approved);
   const tbs = buildLeaf(fields);
-  const broken = lintLeaf(tbs, fields);
-  if (broken !== undefined) {
-    ca.events.lintFailed({ rule: broken, profile: row.profile, ...factsOf(applicant, row.id) });
+  const linted = lintLeaf(tbs, fields);
+  if ('broken' in linted) {
+    ca.events.lintFailed({ rule: linted.broken, profile: row.profile, ...factsOf(applicant, row.id) });
     throw new AcmeError('serverInternal', 'The certificate would not have been well-formed, so it was not signed.');
   }
   const reserved = await reserveOrder(
@@ -116,19 +123,19 @@ async function tryToReserve(
       key_thumbprint: csr.thumbprint,
     },
   );
-  return reserved && { seen: row, reserved, signer };
+  return reserved && { seen: row, reserved, leaf: linted.tbs, signer };
 }
 
 /** The signature goes on after the patience of a client, and completes the order all the same. */
 async function completed(
   ca: Ca,
   applicant: Applicant,
-  { seen, reserved, signer }: Reserved,
+  { seen, reserved, leaf, signer }: Reserved,
   { begun, patienceMs }: { readonly begun: Date; readonly patienceMs: number },
 ): Promise<AcmeOrder> {
   const { requestId } = applicant;
   const inTime = new AbortController();
-  const issued = issueReserved(ca, reserved, signer, { requestId, begun }).finally(() => inTime.abort());
+  const issued = issueReserved(ca, reserved, leaf, signer, { requestId, begun }).finally(() => inTime.abort());
   const late = pause(patienceMs, 'delayed' as const, { signal: inTime.signal }).catch(() => issued);
   const outcome = await Promise.race([issued, late]);
   const now = ca.clock.now();

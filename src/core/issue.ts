@@ -39,15 +39,19 @@ export async function openSigner(ca: Ca, issuer: Issuer, keyRef: string | null):
 /** `settled`: the order has come to something else. `delayed`: a worker goes on. */
 type Outcome = 'completed' | 'settled' | 'delayed';
 
-/** Signs and completes. Never throws: what fails now is taken up by a worker, at once where that can be said. */
+/**
+ * Signs and completes; `leaf` is what the reserved bytes say. Never throws: what fails now is taken up by a worker, at
+ * once where that can be said.
+ */
 export async function issueReserved(
   ca: Ca,
   order: ReservedOrder,
+  leaf: TbsCertificate,
   signer: Signer,
   occasion: Occasion,
 ): Promise<Outcome> {
   try {
-    return (await issueLeaf(ca, order, signer, occasion)) ? 'completed' : 'settled';
+    return (await issueLeaf(ca, order, leaf, signer, occasion)) ? 'completed' : 'settled';
   } catch (error) {
     ca.events.issuanceDelayed({ order: formatId('ordr', order.id), error });
     await hurry(ca, order);
@@ -76,16 +80,22 @@ export async function issueStuckOrder(ca: Ca, orderId: string): Promise<void> {
   }
   const begun = ca.clock.now();
   const issuer = await readIssuer(ca.database.db, order.signing_cert_id);
-  await issueLeaf(ca, order, await openSigner(ca, issuer, keyRef), { begun });
+  await issueLeaf(ca, order, parseTbsCertificate(order.tbs), await openSigner(ca, issuer, keyRef), { begun });
 }
 
-async function issueLeaf(ca: Ca, order: ReservedOrder, signer: Signer, occasion: Occasion): Promise<boolean> {
+async function issueLeaf(
+  ca: Ca,
+  order: ReservedOrder,
+  leaf: TbsCertificate,
+  signer: Signer,
+  occasion: Occasion,
+): Promise<boolean> {
   const { db } = ca.database;
   const issuer = await readIssuer(db, order.signing_cert_id);
-  const tbs = requireReserved(order, issuer);
-  if (tbs.notAfter <= ca.clock.signingTime()) return fail(ca, order, expired);
+  requireReserved(order, leaf, issuer);
+  if (leaf.notAfter <= ca.clock.signingTime()) return fail(ca, order, expired);
   const der = await signed(signer, issuer, order.tbs);
-  if (await complete(ca, order, tbs, der, occasion)) return true;
+  if (await complete(ca, order, leaf, der, occasion)) return true;
   // Somebody else has completed it, or it is to be completed no more.
   const state = await findReservedOrder(db, order.id);
   if (state === undefined || !state.serial.equals(order.serial)) return false;
@@ -95,9 +105,8 @@ async function issueLeaf(ca: Ca, order: ReservedOrder, signer: Signer, occasion:
 }
 
 /** What is signed is what was reserved: a row that says otherwise is damaged. */
-function requireReserved(order: ReservedOrder, issuer: Issuer): TbsCertificate {
-  const tbs = parseTbsCertificate(order.tbs);
-  if (tbs.serial.equals(order.serial) && tbs.issuer.der.equals(issuer.subject)) return tbs;
+function requireReserved(order: ReservedOrder, leaf: TbsCertificate, issuer: Issuer): void {
+  if (leaf.serial.equals(order.serial) && leaf.issuer.der.equals(issuer.subject)) return;
   throw new Error(`The bytes reserved for order ${order.id} are not of its serial number and CA cert.`);
 }
 
@@ -112,18 +121,18 @@ async function signed(signer: Signer, issuer: Issuer, tbs: Buffer): Promise<Buff
 async function complete(
   ca: Ca,
   order: ReservedOrder,
-  tbs: TbsCertificate,
+  leaf: TbsCertificate,
   der: Buffer,
   { requestId, begun }: Occasion,
 ): Promise<boolean> {
-  const subjects = (tbs.extensions.subjectAltNames ?? []).map(({ value }) => value);
+  const subjects = (leaf.extensions.subjectAltNames ?? []).map(({ value }) => value);
   const certificate = {
     orderId: order.id,
     serial: order.serial,
     signing_cert_id: order.signing_cert_id,
     der,
-    not_before: tbs.notBefore,
-    not_after: tbs.notAfter,
+    not_before: leaf.notBefore,
+    not_after: leaf.notAfter,
     subjects,
   };
   const account = formatId('acmk', order.acme_key_id);
@@ -137,8 +146,8 @@ async function complete(
     serial: order.serial.toString('hex'),
     names: subjects.length,
     profile: order.profile,
-    keyType: keyTypeOf(tbs.spki) ?? 'unknown',
-    notAfter: tbs.notAfter,
+    keyType: keyTypeOf(leaf.spki) ?? 'unknown',
+    notAfter: leaf.notAfter,
     durationMs: ca.clock.now().getTime() - begun.getTime(),
     ...(requestId && { requestId }),
   });
@@ -157,6 +166,8 @@ const issueOf = (order: ReservedOrder, { serial, subjects, not_after }: NewCerti
     subjects,
     profile: order.profile,
     expires_at: not_after,
+    // AUTO-5: nothing was validated, and nothing says so.
+    ...(order.is_auto && { approval: 'auto-approved by account policy' }),
   },
 });
 

@@ -8,14 +8,13 @@ import type { Ca } from './ca.ts';
 import { checkCaa } from './caa.ts';
 import { offeredChallenges } from './challenge-offers.ts';
 import { type ChallengeClaim, challengeMet, challengeNotMet } from './challenge-results.ts';
+import { retriesMs } from './challenge-retries.ts';
 import { type Identifier, parseIdentifier } from './identifiers.ts';
 import { formatId } from './ids.ts';
 import type { Probe } from './ports.ts';
 import { noteFailure } from './rate-limits.ts';
 import { accountUrl } from './urls.ts';
 
-/** CHA-7: after each failure but the last; so there are three tries, over twelve seconds and what they take themselves. */
-const RETRIES_MS = [3_000, 9_000] as const;
 const FIRST_BUSY_MS = 100;
 const LONGEST_BUSY_MS = 5_000;
 
@@ -116,7 +115,7 @@ async function succeed(ca: Ca, claim: ChallengeClaim, caaCheckedAt: Date | null)
 
 async function fail(ca: Ca, claim: ChallengeClaim, problem: StoredProblem): Promise<Outcome> {
   const failures = claim.failures ?? [];
-  const waitMs = RETRIES_MS[failures.length];
+  const waitMs = retriesMs[failures.length];
   if (waitMs === undefined) {
     const outcome = await giveUp(ca, claim, { ...problem, subproblems: [...failures, problem] });
     if (outcome.outcome === 'invalid') await noteFailure(ca, claim.acme_key_id, claim.value);

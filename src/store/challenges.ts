@@ -23,7 +23,8 @@ export type Response = {
 /**
  * Begins the validation: pending -> processing, due at once. Holds the authorization, so nobody ends it meanwhile.
  * Undefined when the challenge is not pending, not one that its authorization offers (AUT-8), or the authorization is
- * not pending, or validations of its name have failed too often. It need not survive a crash: the client sends it again, or the challenge stays pending.
+ * not pending, or validations of its name have failed too often. It need not survive a crash: the challenge is pending
+ * then, and the client sends it again.
  */
 export async function beginValidation(
   db: Db,
@@ -52,10 +53,11 @@ export async function beginValidation(
   return rows[0];
 }
 
-/** The next attempt comes no later than this. */
-export async function hastenValidation(db: Db, id: string, at: Date): Promise<void> {
+/** The next try comes no later than this, where fewer than so many have failed. */
+export async function hastenValidation(db: Db, id: string, at: Date, failures: number): Promise<void> {
   await sql`
     update challenges set due_at = ${at}
      where id = ${id} and state = 'processing' and lease_until is null and due_at > ${at}
+       and coalesce(jsonb_array_length(failures), 0) < ${failures}
        and set_config('synchronous_commit', 'off', true) is not null`.execute(db);
 }

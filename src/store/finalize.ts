@@ -109,13 +109,15 @@ export type Reservation = {
 
 /** An order in `processing`. Only the statements of this file make one: it is what allows a signature (SEC-8). */
 export type ReservedOrder = Pick<Order, 'id' | 'acme_key_id' | 'directory_id' | 'created_at' | 'profile'> &
-  Pick<Reservation, 'serial' | 'tbs' | 'issued_cert_id' | 'signing_cert_id'>;
+  Pick<Reservation, 'serial' | 'tbs' | 'issued_cert_id' | 'signing_cert_id'> & {
+    /** It leans on an authorization without a challenge. */
+    readonly is_auto: boolean;
+  };
 
-const RESERVED = sql.raw(
-  ['id', 'acme_key_id', 'directory_id', 'created_at', 'profile', 'serial', 'tbs', 'issued_cert_id', 'signing_cert_id']
-    .map((column) => `o.${column}`)
-    .join(', '),
-);
+const RESERVED = sql`
+  o.id, o.acme_key_id, o.directory_id, o.created_at, o.profile, o.serial, o.tbs, o.issued_cert_id, o.signing_cert_id,
+  exists (select from order_authorizations oa join authorizations a on a.id = oa.authorization_id
+           where oa.order_id = o.id and a.auto) as is_auto`;
 
 /** For the worker. */
 export const stuckOrders: DueRows = {

@@ -88,13 +88,16 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** The rule that the bytes break, `der` where they are no certificate at all; undefined when all is well. */
-export function lintLeaf(bytes: Buffer, fields: LeafFields): string | undefined {
+/** What the bytes say where all is well, else the rule that they break: `der` where they are no certificate at all. */
+export type LintedLeaf = { readonly tbs: TbsCertificate } | { readonly broken: string };
+
+export function lintLeaf(bytes: Buffer, fields: LeafFields): LintedLeaf {
   try {
     const tbs = parseTbsCertificate(bytes);
-    return rules.find(({ holds }) => !holds(tbs, fields))?.rule;
+    const broken = rules.find(({ holds }) => !holds(tbs, fields));
+    return broken === undefined ? { tbs } : { broken: broken.rule };
   } catch (error) {
-    if (error instanceof X509Error) return 'der';
+    if (error instanceof X509Error) return { broken: 'der' };
     throw error;
   }
 }

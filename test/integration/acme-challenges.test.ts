@@ -133,11 +133,20 @@ describe('a response', () => {
 
     await set('challenges', id, { due_at: new Date(now + 10_000), attempts: 2 });
     expect(await respondToChallenge(ca, applicant, id)).toEqual({ ...first, retryAfterSeconds: 3 });
-    const soon = new Date(now + 3000);
+    const soon = new Date(now + 2000);
     expect(await stored(id)).toEqual({ ...before, due_at: soon, attempts: 2 });
     ca.clock.advance(1000);
     await respondToChallenge(ca, applicant, id);
     expect((await stored(id)).due_at).toEqual(soon);
+
+    // The last try keeps its time, so that all of them take ten seconds.
+    const failures = JSON.stringify([
+      { type: 'dns', detail: 'one' },
+      { type: 'dns', detail: 'two' },
+    ]);
+    await set('challenges', id, { due_at: new Date(now + 20_000), failures });
+    await respondToChallenge(ca, applicant, id);
+    expect((await stored(id)).due_at).toEqual(new Date(now + 20_000));
 
     // Under way: what the worker says of it stands.
     await set('challenges', id, { due_at: new Date(now + 60_000), lease_until: new Date(now + 60_000) });

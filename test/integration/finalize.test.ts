@@ -36,7 +36,7 @@ const problemOf = async (work: Promise<unknown>) => {
   return error as { type: string; status: number; message: string };
 };
 
-test('what is issued and what is refused is told to the log, and the audit names the account and the certificate', async () => {
+test('AUTO-5: what is issued and what is refused is told to the log, and the audit names the account and the certificate', async () => {
   const order = await givenReadyOrder(given.ca, applicant);
   await problemOf(finalize(given.ca, applicant, order, await aRequest({ names: [dns('b.example')] })));
   const { issuedCertId } = await finalize(given.ca, applicant, order, await aRequest());
@@ -58,7 +58,13 @@ test('what is issued and what is refused is told to the log, and the audit names
       object_kind: 'issued_cert',
       object_id: issuedCertId,
       request_id: 'request-1',
-      detail: { after: { subjects: ['shop.corp.example'], profile: 'server' } },
+      detail: {
+        after: {
+          subjects: ['shop.corp.example'],
+          profile: 'server',
+          approval: 'auto-approved by account policy',
+        },
+      },
     },
   ]);
 });

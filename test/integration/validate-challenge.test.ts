@@ -194,12 +194,12 @@ describe('success', () => {
 });
 
 describe('CHA-7, CHA-8: failure', () => {
-  test('is told after three tries over twelve seconds, with all of them; authorization and order end with it', async () => {
-    const details = ['first', 'second', 'third'];
+  test('is told after four tries over twelve seconds, with all of them; authorization and order end with it', async () => {
+    const details = ['first', 'second', 'third', 'fourth'];
     let tries = 0;
     prober = async () => ({ outcome: 'failed', type: 'connection', detail: details[tries++] ?? expect.fail() });
     const { orderId } = await responded({});
-    for (const waitMs of [3_000, 9_000]) {
+    for (const waitMs of [2_000, 4_000, 6_000]) {
       expect(await runDue()).toBe(1);
       expect(await outcomeOf(given.ca, orderId)).toMatchObject({
         order: { state: 'pending', error: null },
@@ -211,7 +211,7 @@ describe('CHA-7, CHA-8: failure', () => {
       given.ca.clock.advance(1);
     }
     expect(await runDue()).toBe(1);
-    const problem = { type: 'connection', detail: 'third' };
+    const problem = { type: 'connection', detail: 'fourth' };
     expect(await outcomeOf(given.ca, orderId)).toMatchObject({
       order: {
         state: 'invalid',
@@ -235,7 +235,7 @@ describe('CHA-7, CHA-8: failure', () => {
     const { orderId } = await responded({});
     await runDue();
     prober = async () => valid;
-    given.ca.clock.advance(3_000);
+    given.ca.clock.advance(2_000);
     await runDue();
     expect(await outcomeOf(given.ca, orderId)).toMatchObject({
       order: { state: 'ready' },
@@ -244,7 +244,7 @@ describe('CHA-7, CHA-8: failure', () => {
   });
 
   const failFinally = async (): Promise<void> => {
-    for (const waitMs of [3_000, 9_000, 0]) {
+    for (const waitMs of [2_000, 4_000, 6_000, 0]) {
       await runDue();
       given.ca.clock.advance(waitMs);
     }
@@ -370,7 +370,7 @@ describe('CHA-10: the result is written once', () => {
   test('a late failure does not undo a success', async () => {
     prober = async () => wrong;
     const { orderId } = await responded({});
-    for (const waitMs of [3_000, 9_000]) {
+    for (const waitMs of [2_000, 4_000, 6_000]) {
       await runDue();
       given.ca.clock.advance(waitMs);
     }
@@ -404,7 +404,7 @@ describe('CHA-10: the result is written once', () => {
       const first = how === 'succeeds' ? wrong : valid;
       prober = async ({ type }) => (type === 'http-01' ? first : wrong);
       const { orderId } = await responded({ responded: ['http-01', 'dns-01'] });
-      for (const waitMs of how === 'succeeds' ? [3_000, 9_000] : []) {
+      for (const waitMs of how === 'succeeds' ? [2_000, 4_000, 6_000] : []) {
         await runDue();
         given.ca.clock.advance(waitMs);
       }
@@ -517,7 +517,7 @@ test('each try leaves a line with what came of it', async () => {
   prober = async () => wrong;
   await runDue();
   prober = async () => valid;
-  given.ca.clock.advance(3_000);
+  given.ca.clock.advance(2_000);
   await runDue();
   const lines = given.logLines.filter((line) => line.includes('challenge tried')).map((line) => JSON.parse(line));
   expect(lines).toMatchObject([
