@@ -5,9 +5,9 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePort } from '../../../src/postgres/readiness.ts';
-import { runAcmery, serveAcmery } from '../../support/acmery-process.ts';
+import { runAcmery } from '../../support/acmery-process.ts';
 import type { Eab } from './run-load.ts';
-import { type BenchServer, benchPostgres, responderPorts, temporaryFolder } from './server.ts';
+import { type BenchServer, benchPostgres, responderPorts, startProgram, temporaryFolder } from './server.ts';
 
 /** They do their work here as everywhere, but all clients of a load have one address. */
 const limits = {
@@ -15,6 +15,8 @@ const limits = {
   ACMERY_LIMIT_ACCOUNTS: '1000000/h',
   ACMERY_LIMIT_ORDERS: '1000000/h',
 };
+
+const ROOT = join(import.meta.dirname, '../../..');
 
 type Api = { readonly port: number; readonly ca: string; readonly token: string };
 
@@ -24,23 +26,29 @@ export async function startAcmery(name: string, fill?: (databaseUrl: string) => 
   const folder = await temporaryFolder(opened, 'acmery');
   const database = await benchPostgres(opened, folder);
   await fill?.(database.url);
-  const port = await freePort();
+  const ports = { acme: await freePort(), api: await freePort(), ops: await freePort() };
   const responder = await responderPorts();
   const env = {
     DATABASE_URL: database.url,
-    ACMERY_PUBLIC_URL: `https://localhost:${port}`,
+    ACMERY_DATA_DIR: folder,
+    ACMERY_PUBLIC_URL: `https://localhost:${ports.acme}`,
     ACMERY_VALIDATION_ALLOW: '127.0.0.0/8',
     ACMERY_VALIDATION_HTTP_PORT: `${responder.http}`,
     ACMERY_VALIDATION_RESOLVERS: `127.0.0.1:${responder.dns}`,
     ...limits,
   };
-  const acmery = opened.use(await serveAcmery(folder, ['--acme-listen', `127.0.0.1:${port}`], { env }));
-  await acmery.untilReady();
-  const make = ['token', 'create', '--name', 'bench', '--permission', 'admin', '--data-dir', folder];
-  const made = await runAcmery(make, { env });
+  const listen = Object.entries(ports).flatMap(([door, port]) => [`--${door}-listen`, `127.0.0.1:${port}`]);
+  const pid = await startProgram(opened, {
+    file: process.execPath,
+    args: [join(ROOT, 'scripts/node.cjs'), join(ROOT, 'src/main.ts'), 'serve', ...listen],
+    folder,
+    env,
+    isReady: () => isReady(ports.ops),
+  });
+  const made = await runAcmery(['token', 'create', '--name', 'bench', '--permission', 'admin'], { env });
   if (made.code !== 0) throw new Error(`No API token: ${made.stderr}`);
   const ca = await readFile(join(folder, 'tls', 'ca.crt'), 'utf8');
-  const api = { port: acmery.apiPort, ca, token: made.stdout.trim() };
+  const api = { port: ports.api, ca, token: made.stdout.trim() };
   const { closed, open } = await setUp(api);
   const running = opened.move();
   return {
@@ -49,12 +57,18 @@ export async function startAcmery(name: string, fill?: (databaseUrl: string) => 
     directoryUrl: closed.directory_url,
     openDirectoryUrl: open.directory_url,
     responder,
-    watch: { server: acmery.child.pid ?? 0, postgres: database.pid },
+    watch: { server: pid, postgres: database.pid },
     database,
     newEab: (orderValidations) => newEab(api, closed.id, orderValidations),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
+
+const isReady = (port: number): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/readyz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
 
 async function setUp(api: Api) {
   const made = { key_availability: 'online', private_key_type: 'ec_256' };

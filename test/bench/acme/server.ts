@@ -1,7 +1,7 @@
 // A server under measurement: where it is reached, and where what it uses is read.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, open, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -62,22 +62,17 @@ type Program = {
   readonly args: readonly string[];
   readonly folder: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly isReady: () => Promise<boolean>;
 };
 
-/** Starts a program and waits until its directory is there. Its process id. */
-export async function startProgram(
-  opened: AsyncDisposableStack,
-  { file, args, folder, env = {} }: Program,
-  { directoryUrl, ca }: Pick<BenchServer, 'directoryUrl' | 'ca'>,
-): Promise<number> {
-  await mkdir(folder, { recursive: true });
+/** Starts a program, whose output goes to a file, and waits until it is ready. Its process id. */
+export async function startProgram(opened: AsyncDisposableStack, program: Program): Promise<number> {
+  const { file, args, folder, env = {}, isReady } = program;
+  const { PATH, HOME } = process.env;
   const log = join(folder, 'output.log');
   await using output = await open(log, 'w');
-  const child = spawn(file, args, {
-    cwd: folder,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', output.fd, output.fd],
-  });
+  const stdio = ['ignore', output.fd, output.fd] as const;
+  const child = spawn(file, args, { cwd: folder, env: { PATH, HOME, ...env }, stdio: [...stdio] });
   const ended = once(child, 'exit');
   opened.defer(async () => {
     child.kill('SIGKILL');
@@ -86,12 +81,13 @@ export async function startProgram(
   const early = ended.then(async () => {
     throw new Error(`${file} ended: ${(await readFile(log, 'utf8')).slice(-2_000)}`);
   });
-  await Promise.race([eventually(`${directoryUrl} answers`, () => answers({ directoryUrl, ca }), 30_000), early]);
+  await Promise.race([eventually(`${file} is ready`, isReady, 30_000), early]);
   early.catch(() => {});
   return child.pid ?? 0;
 }
 
-async function answers({ directoryUrl, ca }: Pick<BenchServer, 'directoryUrl' | 'ca'>): Promise<boolean> {
+/** Whether the directory is there. */
+export async function answers({ directoryUrl, ca }: Pick<BenchServer, 'directoryUrl' | 'ca'>): Promise<boolean> {
   const connection = new Connection({ url: new URL(directoryUrl), ca });
   try {
     return (await connection.ask(directoryUrl)).status === 200;

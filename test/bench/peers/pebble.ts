@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../src/postgres/readiness.ts';
 import { selfSigned } from '../../support/self-signed.ts';
-import { type BenchServer, responderPorts, startProgram, temporaryFolder } from '../acme/server.ts';
+import { answers, type BenchServer, responderPorts, startProgram, temporaryFolder } from '../acme/server.ts';
 
 const env = {
   PEBBLE_VA_ALWAYS_VALID: '1',
@@ -34,7 +34,7 @@ export async function startPebble(name: string, file: string): Promise<BenchServ
   await writeFile(join(folder, 'config.json'), JSON.stringify({ pebble }));
   const reached = { directoryUrl: `https://localhost:${port}/dir`, ca: serving.certificate };
   const args = ['-config', join(folder, 'config.json'), '-dnsserver', `127.0.0.1:${responder.dns}`];
-  const pid = await startProgram(opened, { file, args, folder, env }, reached);
+  const pid = await startProgram(opened, { file, args, folder, env, isReady: () => answers(reached) });
   const running = opened.move();
   return { name, ...reached, responder, watch: { server: pid }, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -3,7 +3,14 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../../src/postgres/readiness.ts';
 import { foreignCa } from '../../support/foreign-ca.ts';
-import { type BenchServer, benchPostgres, responderPorts, startProgram, temporaryFolder } from '../acme/server.ts';
+import {
+  answers,
+  type BenchServer,
+  benchPostgres,
+  responderPorts,
+  startProgram,
+  temporaryFolder,
+} from '../acme/server.ts';
 
 /** `badger` is what it embeds; `postgres` a server of its own. */
 export type StepCaStore = 'badger' | 'postgres';
@@ -36,7 +43,12 @@ export async function startStepCa(name: string, file: string, store: StepCaStore
   await writeFile(join(folder, 'ca.json'), JSON.stringify(config));
   const reached = { directoryUrl: `https://localhost:${port}/acme/acme/directory`, ca: root.publicCert };
   const loopback = ['--insecure', '--acme-http-port', `${responder.http}`, '--resolver', `127.0.0.1:${responder.dns}`];
-  const pid = await startProgram(opened, { file, args: [...loopback, join(folder, 'ca.json')], folder }, reached);
+  const pid = await startProgram(opened, {
+    file,
+    args: [...loopback, join(folder, 'ca.json')],
+    folder,
+    isReady: () => answers(reached),
+  });
   const running = opened.move();
   return {
     name,
