@@ -25,6 +25,8 @@ export type Issued = {
 export type Session = {
   /** Makes the account, by the EAB pair of the context; absent where a client only does so with its first order. */
   readonly register?: () => Promise<unknown>;
+  /** Makes its key known to the operator instead, for want of EAB. */
+  readonly registerKey?: () => Promise<unknown>;
   issue(wanted: Wanted): Promise<Issued>;
   /** The same names again, as the client renews. */
   readonly renew?: (wanted: Wanted) => Promise<Issued>;
@@ -40,6 +42,8 @@ export type Context = {
   readonly caFile: string;
   readonly eab: Eab;
   readonly applicant: Applicant;
+  /** Has the operator make an account of a public key; absent where the server has no such thing. */
+  readonly registerKey?: (publicKey: string) => Promise<void>;
   /** A folder of this account alone. */
   readonly folder: string;
 };

@@ -35,8 +35,19 @@ export async function journey(
     if (eab === undefined) continue;
     const accountFolder = join(folder, account);
     await mkdir(accountFolder);
-    const { directoryUrl, caFile } = server;
-    const session = await tool.open({ directoryUrl, caFile, eab, applicant, folder: accountFolder });
+    const { directoryUrl, caFile, registerKey } = server;
+    const session = await tool.open({
+      directoryUrl,
+      caFile,
+      eab,
+      applicant,
+      folder: accountFolder,
+      ...(registerKey !== undefined && {
+        registerKey: (publicKey) => registerKey(publicKey, account === 'challenge' ? 'challenge' : 'auto_approve'),
+      }),
+    });
+    // Without EAB it cannot come in where keys are not made known.
+    if (session.registerKey !== undefined && registerKey === undefined) continue;
     await play(client, session, server, account, tell);
   }
 }

@@ -46,6 +46,13 @@ const can =
 
 export const scenarios: readonly Scenario[] = [
   { ...byChallenge, name: 'registers with EAB', isRegistration: true, isFor: mayRegister, play: register },
+  {
+    ...byChallenge,
+    name: 'registers by its key',
+    isRegistration: true,
+    isFor: mayRegisterKey,
+    play: registerKey,
+  },
   { ...byChallenge, name: 'issues by http-01', isFor: can('http-01'), play: issue(plain) },
   {
     ...byChallenge,
@@ -99,6 +106,13 @@ export const scenarios: readonly Scenario[] = [
     play: revoke('certificate_key', several),
   },
   { ...byPolicy, name: 'auto_approve: registers with EAB', isRegistration: true, isFor: mayRegister, play: register },
+  {
+    ...byPolicy,
+    name: 'auto_approve: registers by its key',
+    isRegistration: true,
+    isFor: mayRegisterKey,
+    play: registerKey,
+  },
   { ...byPolicy, name: 'auto_approve: issues with no responder', isFor: always, play: issue(approved) },
   {
     ...byPolicy,
@@ -128,6 +142,10 @@ export const scenarios: readonly Scenario[] = [
 
 async function register({ session }: Journey): Promise<void> {
   await session.register?.();
+}
+
+async function registerKey({ session }: Journey): Promise<void> {
+  await session.registerKey?.();
 }
 
 function issue(wanted: Wanted): Scenario['play'] {
@@ -171,6 +189,10 @@ async function followRecipe({ session, server }: Journey): Promise<void> {
 
 function mayRegister(_: Client, session: Session): boolean {
   return session.register !== undefined;
+}
+
+function mayRegisterKey(_: Client, session: Session): boolean {
+  return session.registerKey !== undefined;
 }
 
 function mayRevoke(by: RevokedBy): Scenario['isFor'] {

@@ -21,6 +21,8 @@ export type AcmeServer = AsyncDisposable & {
   eab(): Promise<Eab>;
   /** A pair whose account needs no challenges; absent where the server has no such thing. */
   readonly autoEab?: () => Promise<Eab>;
+  /** Makes an account of a public key in PEM; absent where the server has no such thing. */
+  readonly registerKey?: (publicKey: string, orderValidations: 'challenge' | 'auto_approve') => Promise<void>;
   isRevoked(serial: string): Promise<boolean>;
 };
 

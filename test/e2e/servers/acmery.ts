@@ -47,6 +47,10 @@ async function startAcmery(folder: string, { httpPort, tlsPort, resolver }: Vali
     defaultDays: DAYS,
     eab: () => makePair(api, directory.id, 'challenge'),
     autoEab: () => makePair(api, directory.id, 'auto_approve'),
+    async registerKey(publicKey, orderValidations) {
+      const named = { directory_id: directory.id, name: orderValidations, order_validations: orderValidations };
+      await api('/acme_keys', { acme_key: { ...named, public_key: publicKey } });
+    },
     async isRevoked(serial) {
       const { collection } = await api(`/issued_certs?directory_id=${directory.id}&serial=${serial}`);
       return collection[0]?.state === 'revoked';
