@@ -2,8 +2,10 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { parseDatabaseUrl } from './connection.ts';
 import { DatabaseUnavailable } from './database-error.ts';
+import { gatherOn } from './gathered.ts';
 import { type ChannelHandlers, Listener, type ListenerEvents } from './listener.ts';
 import { ConnectionPool, type PoolLimits } from './pool.ts';
+import { SharedConnection } from './shared-connection.ts';
 import type { Tables } from './tables.ts';
 import { runTransaction, secureRandom, type TransactionOptions } from './transaction.ts';
 
@@ -40,6 +42,8 @@ export class Database {
   /** Host and port, for messages. */
   readonly address: string;
   readonly #pool: ConnectionPool;
+  /** What is gathered goes here. */
+  readonly #shared: SharedConnection;
   readonly #random: () => number;
   readonly #listeners = new Set<Listener>();
   #closed: Promise<void> | undefined;
@@ -49,6 +53,8 @@ export class Database {
     const { applicationName = 'acmery', onConnectionLost = () => {}, random = secureRandom } = options;
     this.#pool = new ConnectionPool(parseDatabaseUrl(options.url), limits, applicationName, onConnectionLost);
     this.db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#pool }) });
+    this.#shared = new SharedConnection(() => this.#pool.connectAlone({ pipeline: true }));
+    gatherOn(this.db, new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) }));
     this.address = this.#pool.address;
     this.#random = random;
   }
@@ -101,7 +107,7 @@ export class Database {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener[Symbol.asyncDispose]()));
-    await this.#pool.end();
+    await Promise.all([this.#shared.end(), this.#pool.end()]);
   }
 }
 

@@ -57,10 +57,15 @@ export const gatheredReads = <Value>(
   load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
 ): ((db: Db, key: string) => Promise<Value | undefined>) => perDatabase((db) => gathered((keys) => load(db, keys)));
 
+/** Statements of many callers need no connection of their own: those of `db` go to another handle. */
+export const gatherOn = (db: Db, shared: Db): void => void sharedHandles.set(db, shared);
+
+const sharedHandles = new WeakMap<Db, Db>();
+
 function perDatabase<Ask, Answer>(gather: (db: Db) => (ask: Ask) => Promise<Answer>) {
   const asks = new WeakMap<Db, (ask: Ask) => Promise<Answer>>();
   return (db: Db, ask: Ask): Promise<Answer> => {
-    const gatheredAsk = asks.get(db) ?? gather(db);
+    const gatheredAsk = asks.get(db) ?? gather(sharedHandles.get(db) ?? db);
     asks.set(db, gatheredAsk);
     return gatheredAsk(ask);
   };

@@ -15,10 +15,13 @@ export type PoolLimits = {
 };
 
 /**
- * Rows are wanted in the order of an index and a page at a time. A bitmap scan reads all there are and sorts them, and
- * statistics that are old, or of an average value, make it look cheap.
+ * Every statement is written for an index, rows are wanted in its order and a page at a time. A bitmap scan reads all there
+ * are and sorts them, and statistics that are old, or of an average value, make it look cheap; a plan made while a table
+ * was small would go on reading all of it. A plan for all values is made once a connection, where one for each value costs
+ * as much as the statement; and no statement here is worth compiling.
  */
-const PLANNER_OPTIONS = '-c enable_bitmapscan=off';
+const PLANNER_OPTIONS =
+  '-c enable_bitmapscan=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off';
 /** After so long without traffic the kernel asks whether the server is still there. */
 const KEEP_ALIVE_MS = 30_000;
 /** How much later than the server we give up on a statement: by then the connection itself is dead. */
@@ -72,10 +75,10 @@ export class ConnectionPool {
     return this.#withEncryption(() => this.#pool.connect());
   }
 
-  /** A connection outside the pool; to be ended. Throws DatabaseUnavailable. */
-  connectAlone(): Promise<pg.Client> {
+  /** A connection outside the pool; to be ended. `pipeline`: many may send at once. Throws DatabaseUnavailable. */
+  connectAlone({ pipeline = false }: { readonly pipeline?: boolean } = {}): Promise<pg.Client> {
     return this.#withEncryption(async () => {
-      const client = new this.#Client(this.#config);
+      const client = new this.#Client({ ...this.#config, pipeline });
       await client.connect();
       return client;
     });
