@@ -5,7 +5,7 @@ import { AcmeError } from '../core/acme-error.ts';
 import {
   type AcmeAccount,
   type AcmeContext,
-  findAcmeContext,
+  beginSignedRequest,
   noteAccountUse,
   requireAccount,
 } from '../core/acme-requests.ts';
@@ -82,7 +82,7 @@ export async function checkRequest(
   const url = String(header.url);
   const kid = typeof header.kid === 'string' ? readAccountUrl(ca.urls, header.kid) : undefined;
   const asked = { slug, clientAddress: request.clientAddress, ...(kid && { accountId: kid.id }) };
-  const context = await claiming(nonces, String(header.nonce), () => findAcmeContext(ca, asked));
+  const context = await beginSignedRequest(ca, nonces, String(header.nonce), asked);
   const signer: ByAccount | ByKey =
     header.jwk === undefined
       ? { account: requireAccount(context, kid), kid: String(header.kid) }
@@ -91,14 +91,6 @@ export async function checkRequest(
   if ('account' in signer) noteAccountUse(ca, signer.account);
   const signed = row.signer === 'accountOrCertificateKey' ? { signer } : signer;
   return { directory: context.directory, url, payload: payloadOf(row, jws), signed };
-}
-
-/** Both at once; of two failures the one of the look-up is told. */
-async function claiming<Found>(nonces: Nonces, nonce: string, lookUp: () => Promise<Found>): Promise<Found> {
-  const [found, claimed] = await Promise.allSettled([lookUp(), nonces.claim(nonce)]);
-  if (found.status === 'rejected') throw found.reason;
-  if (claimed.status === 'rejected') throw claimed.reason;
-  return found.value;
 }
 
 async function verified(jws: FlattenedJws, key: KeyObject): Promise<void> {

@@ -1,12 +1,24 @@
 // What a request of an ACME client stands on: its directory and its account, as they are when it comes.
 
 import { quoted } from '../schema/field-problem.ts';
-import { type AcmeAccountRow, findContext, hasPreregisteredAccount, stampAccount } from '../store/acme-requests.ts';
+import {
+  type AcmeAccountRow,
+  beginSigned,
+  findAccountRow,
+  findDirectoryWithSlugs,
+  hasPreregisteredAccount,
+  type SeenContext,
+  seeContext,
+  stampAccount,
+} from '../store/acme-requests.ts';
+import type { Db } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { AcmeError } from './acme-error.ts';
 import { parseClientAddress, rangeOf } from './addresses.ts';
 import type { Ca } from './ca.ts';
+import type { Nonces } from './nonces.ts';
 import { compiledPolicy } from './policy-cache.ts';
+import { Recent } from './recent.ts';
 import type { AccountUrl } from './urls.ts';
 
 export type AcmeDirectory = DirectoryRow & {
@@ -24,6 +36,8 @@ export type AcmeContext = {
   readonly account: AcmeAccount | undefined;
 };
 
+type Asked = { readonly slug: string; readonly accountId?: string; readonly clientAddress: string };
+
 const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export const isSlug = (text: string): boolean => SLUG.test(text);
@@ -33,22 +47,67 @@ export const isSlug = (text: string): boolean => SLUG.test(text);
  * other requests. Throws `malformed` (404) where there is no such directory, `unauthorized` for a client whose address
  * the directory does not admit (DIR-6).
  */
-export async function findAcmeContext(
-  ca: Ca,
-  {
-    slug,
-    accountId,
-    clientAddress,
-  }: { readonly slug: string; readonly accountId?: string; readonly clientAddress: string },
-): Promise<AcmeContext> {
-  const asked = { slug, accountId: accountId ?? null };
-  const found = isSlug(slug) ? await findContext(ca.database.db, asked) : undefined;
-  if (found === undefined)
-    throw new AcmeError('malformed', `There is no directory ${quoted(slug, 63)} here.`, { status: 404 });
-  const { directory, slugs, account } = found;
-  requireAdmittedClient(directory, clientAddress);
-  return { directory: { ...directory, slugs, requestSlug: slug }, account };
+export async function findAcmeContext(ca: Ca, { slug, accountId, clientAddress }: Asked): Promise<AcmeContext> {
+  const { db } = ca.database;
+  const seen = isSlug(slug) ? await seeContext(db, { slug, accountId: accountId ?? null }) : undefined;
+  return admitted(db, seen, slug, clientAddress);
 }
+
+/**
+ * As findAcmeContext for a signed request, whose nonce is spent by the same statement, whatever else is wrong (NON-6). Of
+ * several failures the one of the directory is told.
+ */
+export async function beginSignedRequest(ca: Ca, nonces: Nonces, nonce: string, asked: Asked): Promise<AcmeContext> {
+  const { slug, accountId = null, clientAddress } = asked;
+  const { db } = ca.database;
+  if (!isSlug(slug)) throw noDirectory(slug);
+  const claim = await nonces.read(nonce).catch(async (error: unknown) => {
+    await findAcmeContext(ca, asked);
+    throw error;
+  });
+  const { claimed, seen } = await beginSigned(db, { slug, accountId, nonce: claim });
+  const context = await admitted(db, seen, slug, clientAddress);
+  await nonces.requireClaimed(claimed);
+  return context;
+}
+
+async function admitted(
+  db: Db,
+  seen: SeenContext | undefined,
+  slug: string,
+  clientAddress: string,
+): Promise<AcmeContext> {
+  const directory = seen && (await directoryAt(db, seen.directory_id, seen.directory_version));
+  if (directory === undefined) throw noDirectory(slug);
+  requireAdmittedClient(directory, clientAddress);
+  const { account_id: id, account_version: version, used_on = null } = seen ?? {};
+  const account = id && version ? await accountAt(db, id, version) : undefined;
+  return { directory: { ...directory, requestSlug: slug }, account: account && { ...account, used_on } };
+}
+
+const DIRECTORIES = 1_000;
+const ACCOUNTS = 10_000;
+
+const directoryAt = keptByVersion(DIRECTORIES, findDirectoryWithSlugs);
+const accountAt = keptByVersion(ACCOUNTS, findAccountRow);
+
+/** A row of a version never changes; a newer one than was seen is as good. Undefined where it is gone meanwhile. */
+function keptByVersion<Row extends { readonly version: number }>(
+  most: number,
+  find: (db: Db, id: string) => Promise<Row | undefined>,
+) {
+  const kept = new Recent<Row>(most);
+  return async (db: Db, id: string, version: number): Promise<Row | undefined> => {
+    const known = kept.get(id);
+    if (known?.version === version) return known;
+    const row = await find(db, id);
+    if (row !== undefined) kept.set(id, row);
+    return row;
+  };
+}
+
+const noDirectory = (slug: string): AcmeError =>
+  new AcmeError('malformed', `There is no directory ${quoted(slug, 63)} here.`, { status: 404 });
 
 /**
  * The account that a kid names, as its requests may use it (JWS-10, JWS-11, DIR-5, ACC-11). Throws

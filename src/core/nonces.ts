@@ -1,14 +1,23 @@
 // Anti-replay nonces (RFC 8555 section 6.5): made without a store, spent once in the whole cluster.
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { claimNonce, deleteSpentNonces, findNonceKey, insertNonceKey, type NonceKey } from '../store/nonces.ts';
+import {
+  deleteSpentNonces,
+  findNonceKey,
+  insertNonceKey,
+  type NonceClaim,
+  type NonceClaimed,
+  type NonceKey,
+} from '../store/nonces.ts';
 import { AcmeError } from './acme-error.ts';
 import type { Ca } from './ca.ts';
 
 export type Nonces = {
   /** A fresh one; asks nobody. */
   issue(): string;
-  /** Spends one, for good. Throws `malformed` for text that can be no nonce (NON-8), else `badNonce`. */
-  claim(nonce: string): Promise<void>;
+  /** What of one is to be spent. Throws `malformed` for text that can be no nonce (NON-8), and `badNonce`. */
+  read(nonce: string): Promise<NonceClaim>;
+  /** Throws `badNonce` for one that somebody else has spent, or that nobody can any more. */
+  requireClaimed(outcome: NonceClaimed): Promise<void>;
 };
 
 /** NON-12. */
@@ -44,7 +53,7 @@ export async function openNonces({ database: { db }, clock }: Pick<Ca, 'database
       const unique = Buffer.concat([timeBytes(nowSeconds()), randomBytes(UNIQUE_BYTES - TIME_BYTES)]);
       return Buffer.concat([unique, macOf(current, unique)]).toString('base64url');
     },
-    async claim(text) {
+    async read(text) {
       if (!TEXT.test(text))
         throw new AcmeError(
           'malformed',
@@ -52,15 +61,16 @@ export async function openNonces({ database: { db }, clock }: Pick<Ca, 'database
         );
       const bytes = Buffer.from(text, 'base64url');
       if (bytes.length !== UNIQUE_BYTES + MAC_BYTES) throw badNonce('it is none of this server');
-      const nonce = bytes.subarray(0, UNIQUE_BYTES);
-      if (nowSeconds() - nonce.readUInt32BE(0) > LIVES_SECONDS) throw badNonce('it is too old');
+      const unique = bytes.subarray(0, UNIQUE_BYTES);
+      if (nowSeconds() - unique.readUInt32BE(0) > LIVES_SECONDS) throw badNonce('it is too old');
       if (!isOurs(current, bytes)) {
         // Another replica may have found the key lost before us.
         await readAgain();
         if (!isOurs(current, bytes)) throw badNonce('it is none of this server, or from before the database was lost');
       }
-      const { kid } = current;
-      const outcome = await claimNonce(db, { kid, nonce });
+      return { kid: current.kid, unique };
+    },
+    async requireClaimed(outcome) {
       if (outcome === 'claimed') return;
       if (outcome === 'spent') throw badNonce('it was used before');
       await readAgain();

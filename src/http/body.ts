@@ -23,7 +23,10 @@ export function readBody(request: IncomingMessage, response: ServerResponse, cap
     chunks.push(chunk);
     if (size > capBytes) tooLarge();
   };
-  const end = () => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
+  const end = () => {
+    request.off('close', close);
+    resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, size));
+  };
   const close = () => refuse('incomplete_body');
 
   if (Number(request.headers['content-length'] ?? 0) > capBytes) tooLarge();

@@ -2,7 +2,8 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from './database.ts';
 import { type DirectoryRow, directoryColumns } from './directories.ts';
-import { gatheredOn } from './gathered.ts';
+import { gatheredOn, gatheredRows } from './gathered.ts';
+import type { NonceClaim, NonceClaimed } from './nonces.ts';
 import type { Tables } from './tables.ts';
 
 const ACCOUNT_COLUMNS = [
@@ -26,56 +27,101 @@ export type AcmeAccountRow = Pick<Selectable<Tables['acme_keys']>, (typeof ACCOU
 /** `accountId` null: nobody's. An account of another directory is found, too. */
 type ContextAsk = { readonly slug: string; readonly accountId: string | null };
 
-type Context = {
-  readonly directory: DirectoryRow;
-  /** Its current slug and all old ones. */
-  readonly slugs: readonly string[];
-  readonly account: AcmeAccountRow | undefined;
+/** Which rows stand there now. They are large and change rarely: who has those of these versions reads them no more. */
+export type SeenContext = {
+  readonly directory_id: string;
+  readonly directory_version: number;
+  readonly account_id: string | null;
+  readonly account_version: number | null;
+  readonly used_on: string | null;
 };
 
-type Found = DirectoryRow & { readonly position: number; readonly slugs: readonly string[] } & (
-    | { readonly [Column in keyof AcmeAccountRow as `account_${Column}`]: AcmeAccountRow[Column] }
-    | { readonly account_id: null }
-  );
+const seenColumns = sql`
+  directories.id as directory_id, directories.version as directory_version,
+  acme_keys.id as account_id, acme_keys.version as account_version, acme_keys.used_on`;
 
 /** Undefined where the slug leads nowhere, or to a deleted directory. Many at once are one statement. */
-export const findContext = gatheredOn<ContextAsk, Context | undefined>(async (db, allAsks) => {
-  const asks = [...new Map(allAsks.map((ask) => [nameOf(ask), ask])).values()];
-  const { rows } = await sql<Found>`
-    select asked.position::integer as position,
-           ${sql.join(directoryColumns.map((column) => sql.ref(`directories.${column}`)))},
-           array(select slug from directory_slugs
-                  where directory_id = directories.id and released_at is null order by slug) as slugs,
-           ${sql.join(ACCOUNT_COLUMNS.map((column) => sql`acme_keys.${sql.ref(column)} as ${sql.ref(`account_${column}`)}`))}
+export const seeContext = gatheredOn<ContextAsk, SeenContext | undefined>(async (db, asks) => {
+  const { rows } = await sql<SeenContext & { readonly position: number }>`
+    select asked.position::integer as position, ${seenColumns}
       from unnest(${asks.map(({ slug }) => slug)}::text[], ${asks.map(({ accountId }) => accountId)}::uuid[])
            with ordinality as asked (slug, acme_key_id, position)
       join directory_slugs on directory_slugs.slug = asked.slug and directory_slugs.released_at is null
       join directories on directories.id = directory_slugs.directory_id and directories.deleted_at is null
       left join acme_keys on acme_keys.id = asked.acme_key_id`.execute(db);
-  const contexts = new Map(rows.map((row) => [row.position, contextOf(row)]));
-  const found = new Map(asks.map((ask, index) => [nameOf(ask), contexts.get(index + 1)]));
-  return (ask) => found.get(nameOf(ask));
+  const seen = new Map(rows.map((row) => [asks[row.position - 1], row]));
+  return (ask) => seen.get(ask);
 });
 
-const nameOf = ({ slug, accountId }: ContextAsk): string => `${slug} ${accountId}`;
+/** With all its slugs: the current one and the old ones, whose coming and going is a new version of the row. */
+export const findDirectoryWithSlugs = gatheredRows<DirectoryRow & { readonly slugs: string[] }>((db, ids) =>
+  db
+    .selectFrom('directories')
+    .select(directoryColumns)
+    .select(
+      sql<string[]>`array(select slug from directory_slugs
+                           where directory_id = directories.id and released_at is null order by slug)`.as('slugs'),
+    )
+    .where('id', '=', ids)
+    .where('deleted_at', 'is', null)
+    .execute(),
+);
 
-function contextOf({ position: _, slugs, ...row }: Found): Context {
-  if (row.account_id === null) return { directory: row, slugs, account: undefined };
-  const account = {
-    id: row.account_id,
-    directory_id: row.account_directory_id,
-    state: row.account_state,
-    version: row.account_version,
-    origin: row.account_origin,
-    order_validations: row.account_order_validations,
-    contacts: row.account_contacts,
-    thumbprint: row.account_thumbprint,
-    spki: row.account_spki,
-    eab_jws: row.account_eab_jws,
-    terms_agreed: row.account_terms_agreed,
-    used_on: row.account_used_on,
-  };
-  return { directory: row, slugs, account };
+export const findAccountRow = gatheredRows<AcmeAccountRow>((db, ids) =>
+  db.selectFrom('acme_keys').select(ACCOUNT_COLUMNS).where('id', '=', ids).execute(),
+);
+
+/** What a signed request begins with. */
+type SignedAsk = ContextAsk & { readonly nonce: NonceClaim };
+type Begun = { readonly claimed: NonceClaimed; readonly seen: SeenContext | undefined };
+
+type BegunRow = { readonly position: number; readonly nonce_kid: string | null; readonly is_claimed: boolean } & (
+  | SeenContext
+  | { readonly directory_id: null }
+);
+
+/**
+ * As seeContext, and spends the nonce. Of several claims of one nonce, here or on other replicas, exactly one is
+ * `claimed`. They are spent in one order, or two statements that hold each other's would wait for each other.
+ */
+export const beginSigned = gatheredOn<SignedAsk, Begun>(async (db, asks) => {
+  const column = <Value>(read: (ask: SignedAsk) => Value): readonly Value[] => asks.map(read);
+  const { rows } = await sql<BegunRow>`
+    with asked as (
+      select * from unnest(${column(({ slug }) => slug)}::text[], ${column(({ accountId }) => accountId)}::uuid[],
+                           ${column(({ nonce }) => nonce.unique)}::bytea[], ${column(({ nonce }) => nonce.kid)}::text[])
+                    with ordinality as asked (slug, acme_key_id, nonce, kid, position)),
+    claimed as (
+      insert into spent_nonces (nonce)
+      select asked.nonce from asked
+       where exists (select from nonce_keys where nonce_keys.kid = asked.kid)
+       order by asked.nonce
+      on conflict do nothing
+      returning nonce)
+    select asked.position::integer as position, (select kid from nonce_keys) as nonce_kid,
+           asked.nonce in (select nonce from claimed) as is_claimed, ${seenColumns}
+      from asked
+      left join directory_slugs on directory_slugs.slug = asked.slug and directory_slugs.released_at is null
+      left join directories on directories.id = directory_slugs.directory_id and directories.deleted_at is null
+      left join acme_keys on acme_keys.id = asked.acme_key_id
+     order by asked.position`.execute(db);
+  const won = new Set<string>();
+  const begun = new Map(
+    rows.map((row) => {
+      const ask = asks[row.position - 1];
+      return [ask, { claimed: outcomeOf(row, ask?.nonce, won), seen: row.directory_id === null ? undefined : row }];
+    }),
+  );
+  return (ask) => begun.get(ask) ?? { claimed: 'key_lost', seen: undefined };
+});
+
+/** Of two equal ones in a statement the first has it. */
+function outcomeOf({ nonce_kid, is_claimed }: BegunRow, nonce: NonceClaim | undefined, won: Set<string>): NonceClaimed {
+  if (nonce === undefined || nonce.kid !== nonce_kid) return 'key_lost';
+  const text = nonce.unique.toString('hex');
+  if (!is_claimed || won.has(text)) return 'spent';
+  won.add(text);
+  return 'claimed';
 }
 
 /** Whether the directory has a valid account whose key did not come by ACME. Many at once are one statement. */
