@@ -1,5 +1,5 @@
 // The ACME door: the route table as routes of the HTTP base, with a nonce and a link to the directory on every reply.
-import { findAcmeContext, isSlug } from '../core/acme-requests.ts';
+import { findAcmeContext, isSlug, recentDirectory } from '../core/acme-requests.ts';
 import type { Ca } from '../core/ca.ts';
 import type { Nonces } from '../core/nonces.ts';
 import { directoryUrl, hasHostPerDirectory, slugInHost, type Urls } from '../core/urls.ts';
@@ -46,8 +46,8 @@ const readingRoute = (ca: Ca, path: string, row: OpenRoute): HttpRoute => ({
   method: 'GET',
   path,
   admit: (head) => async () => {
-    const slug = slugOf(ca.urls, head);
-    const { directory } = await findAcmeContext(ca, { slug, clientAddress: head.clientAddress });
+    const asked = { slug: slugOf(ca.urls, head), clientAddress: head.clientAddress };
+    const directory = row.mayLag ? await recentDirectory(ca, asked) : (await findAcmeContext(ca, asked)).directory;
     return httpReply(await row.handle({ ...requestOf(ca, head), directory }));
   },
 });

@@ -5,5 +5,6 @@ import { openRoute } from './route.ts';
 /** NON-2: uacme takes nothing but 204 for a GET. */
 export const newNonceRoute = openRoute({
   path: acmePaths.newNonce,
+  mayLag: true,
   handle: async ({ method }) => ({ status: method === 'GET' ? 204 : 200 }),
 });

@@ -52,6 +52,8 @@ export type OpenRoute = {
   readonly path: string;
   /** Other paths of the same thing. */
   readonly alsoAt?: readonly string[];
+  /** It decides nothing by its directory, which it is given as it was up to a second ago. */
+  readonly mayLag?: true;
   readonly signer: 'none';
   readonly handle: Handle<AcmeRequest>;
 };

@@ -11,7 +11,7 @@ import {
   seeContext,
   stampAccount,
 } from '../store/acme-requests.ts';
-import type { Db } from '../store/database.ts';
+import type { Database, Db } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { AcmeError } from './acme-error.ts';
 import { parseClientAddress, rangeOf } from './addresses.ts';
@@ -52,6 +52,26 @@ export async function findAcmeContext(ca: Ca, { slug, accountId, clientAddress }
   const seen = isSlug(slug) ? await seeContext(db, { slug, accountId: accountId ?? null }) : undefined;
   return admitted(db, seen, slug, clientAddress);
 }
+
+/** The directory as it is, or was within the last second: for what anybody may ask for as often as he likes. */
+export async function recentDirectory(ca: Ca, { slug, clientAddress }: Asked): Promise<AcmeDirectory> {
+  const copies = recentDirectories.get(ca.database) ?? new Recent<Copy>(DIRECTORIES);
+  recentDirectories.set(ca.database, copies);
+  const now = ca.clock.now().getTime();
+  const copy = copies.get(slug);
+  if (copy !== undefined && now >= copy.readAt && now < copy.readAt + COPY_MS) {
+    requireAdmittedClient(copy.directory, clientAddress);
+    return copy.directory;
+  }
+  const { directory } = await findAcmeContext(ca, { slug, clientAddress });
+  copies.set(slug, { directory, readAt: now });
+  return directory;
+}
+
+type Copy = { readonly directory: AcmeDirectory; readonly readAt: number };
+
+const COPY_MS = 1_000;
+const recentDirectories = new WeakMap<Database, Recent<Copy>>();
 
 /**
  * As findAcmeContext for a signed request, whose nonce is spent by the same statement, whatever else is wrong (NON-6). Of

@@ -134,6 +134,18 @@ test('a deleted directory is gone at once for all requests', async () => {
   }
 });
 
+test('newNonce, which decides nothing, knows a directory for a second longer', async () => {
+  await using acme = await testAcme();
+  const client = acme.client();
+  const url = await client.url('newNonce');
+  const statusOf = async () => (await client.send('HEAD', url)).status;
+  expect(await statusOf()).toBe(200);
+  await deleteDirectory(acme.ca, admin, acme.directory.id);
+  expect(await statusOf()).toBe(200);
+  acme.ca.clock.advance(1_000);
+  expect(await statusOf()).toBe(404);
+});
+
 test('DIR-6: a client at another address than those admitted is refused everywhere, with a nonce', async () => {
   await using acme = await testAcme({
     routes: sampleAcmeRoutes,

@@ -36,12 +36,16 @@ export const between = (before: Counters | undefined, after: Counters | undefine
     flushes: after.flushes - before.flushes,
   };
 
+/** Spent nonces are forgotten after two hours. */
+const DISK_BYTES = `select pg_database_size(current_database())
+                         - coalesce(pg_total_relation_size(to_regclass('spent_nonces')), 0) as bytes`;
+
 /** Undefined for what is kept in memory. */
 export async function diskBytes({ database, dataFolder }: BenchServer): Promise<number | undefined> {
   if (dataFolder !== undefined) return folderBytes(dataFolder);
   if (database === undefined) return undefined;
   await queryOnce(database.url, 'vacuum (analyze)');
-  const [row] = await queryOnce(database.url, 'select pg_database_size(current_database()) as bytes');
+  const [row] = await queryOnce(database.url, DISK_BYTES);
   return Number(row?.bytes);
 }
 

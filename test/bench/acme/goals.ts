@@ -57,7 +57,7 @@ function ownGoals({ alone, countedAlone, bytesPerCert }: Measured): readonly Fig
       goal: 'goal 1 a request or less, none for nonces',
     },
     {
-      what: 'bytes on disk per order and its certificate, after vacuum',
+      what: 'bytes on disk per order, certificate and record, vacuumed',
       measured: shown(bytesPerCert, 0),
       goal: 'goal 6,000 or less',
     },
