@@ -28,5 +28,5 @@ ENV NODE_ENV=production \
 VOLUME /var/lib/acmery
 EXPOSE 8443 8444 8080 9090
 HEALTHCHECK --interval=10s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:9090/livez').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "src/main.ts"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "src/main.ts"]
 CMD ["serve"]
