@@ -26,7 +26,8 @@ export async function benchApi(): Promise<readonly Figure[]> {
   const places = await usualPlaces(process.env.PATH ?? '');
   const postgres = opened.use(await startPostgres({ dataDir: join(dataDir, 'database'), places }));
   await seedDatabase(postgres.url);
-  const env = { DATABASE_URL: postgres.url };
+  // The limit does its work, but all of the load has one address.
+  const env = { DATABASE_URL: postgres.url, ACMERY_LIMIT_REQUESTS: '1000000/s' };
   // An ordinary one, which costs a look-up per request.
   const made = ['token', 'create', '--name', 'bench', '--permission', 'admin', '--data-dir', dataDir];
   const token = (await runAcmery(made, { env })).stdout.trim();
