@@ -31,6 +31,8 @@ import { createAddressPolicy } from './prober/address-policy.ts';
 import { createCaaResolver } from './prober/caa.ts';
 import { createProber } from './prober/probers.ts';
 import { createResolver, type DnsResolver } from './prober/resolver.ts';
+import { publishDoor } from './publish/door.ts';
+import { publishRoutes } from './publish/routes.ts';
 import { awaitDatabase } from './store/await-database.ts';
 import { openDatabase } from './store/database.ts';
 import { DatabaseUnavailable } from './store/database-error.ts';
@@ -53,6 +55,7 @@ export type App = {
   readonly acmeUrl: string;
   readonly apiUrl: string;
   readonly opsUrl: string;
+  readonly httpUrl: string;
   /** File with the trust anchors of our own HTTPS; undefined where the operator's certificate is served. */
   readonly anchorsFile: string | undefined;
   /** Takes no new work, lets requests under way finish, and closes everything. */
@@ -130,6 +133,14 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
       ...(settings.apiTls === 'on' && { tls }),
     }),
   );
+  const httpListener = ours(
+    await openListener({
+      setting: 'ACMERY_HTTP_LISTEN',
+      address: settings.httpListen,
+      door: mount(publishDoor({ ca, routes: publishRoutes }), mounting),
+      events,
+    }),
+  );
   // Last: what it contacts must know every listener.
   scope.use(startWorker(ca));
   state.stage = 'serving';
@@ -139,12 +150,14 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     acmeUrl: acmeListener.url,
     apiUrl: apiListener.url,
     opsUrl: opsListener.url,
+    httpUrl: httpListener.url,
     anchorsFile,
     async stop(reason) {
       const begun = performance.now();
       state.stage = 'stopping';
       events.serverDraining({ reason, deadlineMs: DRAIN_MS });
-      const drained = await Promise.all([acmeListener, apiListener].map((listener) => listener.drain(DRAIN_MS)));
+      const listeners = [acmeListener, apiListener, httpListener];
+      const drained = await Promise.all(listeners.map((listener) => listener.drain(DRAIN_MS)));
       const cutConnections = drained.reduce((sum, { cutConnections: cut }) => sum + cut, 0);
       await running.disposeAsync();
       events.serverStopped({ durationMs: performance.now() - begun, cutConnections });

@@ -10,9 +10,13 @@ import {
   type SingleSigningCertView,
 } from '../core/signing-certs.ts';
 import { updateSigningCert } from '../core/update-signing-cert.ts';
+import { uploadCrl } from '../core/upload-crl.ts';
 import { certTypes, signingCertFields } from '../resources/fields.ts';
 import { type SigningCertInput, signingCertVariant } from '../resources/signing-cert-variants.ts';
+import { closed, described } from '../schema/define.ts';
+import { pemText } from '../schema/fragments.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
+import { wrappedBody } from './body.ts';
 import { withUuid } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { enumParameter, idParameter } from './parameters.ts';
@@ -20,6 +24,7 @@ import { type ApiRoute, accepted, content, created, ok, route } from './route.ts
 import { resourceShapes } from './shapes.ts';
 
 const PEM = 'application/x-pem-file';
+const CRL_EXAMPLE = '-----BEGIN X509 CRL-----\nMIIB...\n-----END X509 CRL-----\n';
 const shapes = resourceShapes('signing_cert', 'SigningCert', signingCertFields, {
   create: {
     // The two fields that choose a way to create must be sound; of the others it counts whether they were sent.
@@ -35,6 +40,8 @@ const one = { description: 'The CA cert.', schema: shapes.single };
 const tag = 'CA certs';
 const path = '/v1/signing_certs';
 const permission = 'admin';
+const CRL_CAP = 32 * 1024 * 1024;
+const crl = described(pemText(CRL_CAP), 'The CRL in PEM.', { examples: [CRL_EXAMPLE] });
 const params = { id: 'signing_cert' } as const;
 
 export const signingCertRoutes: readonly ApiRoute[] = [
@@ -123,6 +130,22 @@ export const signingCertRoutes: readonly ApiRoute[] = [
     params,
     replies: { 200: { description: 'The CSR in PEM.', mediaTypes: [PEM] } },
     handle: async ({ ca, params: { id } }) => content(PEM, await getSigningCertCsr(ca, id)),
+  }),
+  route({
+    method: 'PUT',
+    path: `${path}/:id/crl`,
+    operationId: 'uploadSigningCertCrl',
+    tag,
+    summary: 'Publish the CRL of an offline CA cert',
+    permission,
+    description:
+      'It has to be signed by this CA cert, complete, current, and no older than the one that it replaces. It is then at ' +
+      'the URL that certificates of this service name. A CRL that is refused leaves the last one in place.',
+    params,
+    body: wrappedBody('signing_cert', 'SigningCertCrl', closed({ crl })),
+    bodyCapBytes: CRL_CAP,
+    replies: { 200: one },
+    handle: async ({ ca, caller, params: { id }, body }) => ok(renderSingle(await uploadCrl(ca, caller, id, body.crl))),
   }),
 ];
 

@@ -41,7 +41,7 @@ function stopSignal(): AbortSignal {
   return stopping.signal;
 }
 
-function whatNext({ acmeUrl, apiUrl, opsUrl, anchorsFile }: App, { dataDir }: Settings): string {
+function whatNext({ acmeUrl, apiUrl, opsUrl, httpUrl, anchorsFile }: App, { dataDir }: Settings): string {
   const [acme, api] = [atLocalhost(acmeUrl), atLocalhost(apiUrl)];
   const trust = anchorsFile === undefined ? '' : ` --cacert ${anchorsFile}`;
   const dataFlag = dataDir === '.acmery' ? '' : ` --data-dir ${dataDir}`;
@@ -50,6 +50,7 @@ Acmery is ready. Ctrl-C stops it; the next start finds everything again in ${dat
 
   ACME         ${acme}/acme/<slug>/directory   (of a directory that /v1 makes)
   management   ${api}/v1   (documentation: ${api}/v1/docs)
+  publication  ${atLocalhost(httpUrl)}   (CRLs, OCSP and CA certificates)
   operations   ${opsUrl}/readyz  ${opsUrl}/metrics${anchorsFile === undefined ? '' : `\n  trust        ${anchorsFile}`}
 
 Make an API token in another terminal and use it:

@@ -61,6 +61,10 @@ export const settings = {
     env: 'ACMERY_API_TLS',
     about: '`off`: plain HTTP on the API listener, for a mesh or proxy in front.',
   }),
+  httpListen: withDefault(listenAddress, '127.0.0.1:8080', {
+    env: 'ACMERY_HTTP_LISTEN',
+    about: 'Plain HTTP: what relying parties read, `/crl`, `/ocsp` and `/ca`.',
+  }),
   opsListen: withDefault(listenAddress, '127.0.0.1:9090', {
     env: 'ACMERY_OPS_LISTEN',
     about: 'Plain HTTP: `/livez`, `/readyz`, `/metrics`.',

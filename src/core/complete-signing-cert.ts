@@ -16,6 +16,7 @@ import type { Actor } from './caller.ts';
 import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 import type { StoredKey } from './ports.ts';
+import { publishCrls } from './revoke.ts';
 import { certificateColumns, signingCertFacts } from './signing-cert-facts.ts';
 
 /** The row as the key store has it, whoever completes it. Throws `conflict` when it was dropped meanwhile. */
@@ -48,7 +49,13 @@ export async function writeCreation<Row extends SigningCertRow | undefined>(
     return written;
   });
   if (row !== undefined) ca.events.signingCertCreated({ id: formatId('scrt', row.id), ...signingCertFacts(row) });
+  if (row !== undefined) await publishFirstCrl(ca, row);
   return row;
+}
+
+/** Relying parties look for the CRL of a CA as soon as they see a certificate below it. Never throws: a sweep makes up for it. */
+export async function publishFirstCrl(ca: Ca, { id, key_ref, der }: SigningCertRow): Promise<void> {
+  if (key_ref !== null && der !== null) await publishCrls(ca, [id]);
 }
 
 /** A key without a certificate is one that waits for a parent elsewhere. */

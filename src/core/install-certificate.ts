@@ -4,6 +4,7 @@ import { parseCsr } from '../x509/csr.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import { publishFirstCrl } from './complete-signing-cert.ts';
 import { FieldProblems } from './field-problems.ts';
 import { formatId } from './ids.ts';
 import { checkCaCertificate, readCertificateField } from './import-signing-cert.ts';
@@ -40,5 +41,6 @@ export async function installCertificate(
     return active;
   });
   if (row !== undefined) ca.events.signingCertCompleted({ id: formatId('scrt', id), ...signingCertFacts(row) });
+  if (row !== undefined) await publishFirstCrl(ca, row);
   return row !== undefined;
 }

@@ -2,10 +2,14 @@
 
 export class Recent<Value> {
   readonly #most: number;
+  readonly #sizeOf: (value: Value) => number;
   readonly #kept = new Map<string, Value>();
+  #size = 0;
 
-  constructor(most: number) {
+  /** `most` values, or so much as their sizes add up to. */
+  constructor(most: number, sizeOf: (value: Value) => number = () => 1) {
     this.#most = most;
+    this.#sizeOf = sizeOf;
   }
 
   get(key: string): Value | undefined {
@@ -14,11 +18,21 @@ export class Recent<Value> {
     return value;
   }
 
-  /** Of too many the one used longest ago goes. */
+  /** Of too many those used longest ago go. */
   set(key: string, value: Value): void {
     // A Map lists its keys in the order in which they were set.
-    this.#kept.delete(key);
+    this.delete(key);
     this.#kept.set(key, value);
-    if (this.#kept.size > this.#most) for (const [oldest] of this.#kept.entries().take(1)) this.#kept.delete(oldest);
+    this.#size += this.#sizeOf(value);
+    for (const [oldest] of this.#kept) {
+      if (this.#size <= this.#most) break;
+      this.delete(oldest);
+    }
+  }
+
+  delete(key: string): void {
+    const value = this.#kept.get(key);
+    if (value !== undefined) this.#size -= this.#sizeOf(value);
+    this.#kept.delete(key);
   }
 }

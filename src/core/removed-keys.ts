@@ -2,6 +2,7 @@
 import { type Claim, claimDue, postponeDue } from '../store/due.ts';
 import { findRemovedKey, forgetKey, removedKeys } from '../store/removed-keys.ts';
 import type { Ca } from './ca.ts';
+import { publishFinalCrl } from './crls.ts';
 import { formatId } from './ids.ts';
 
 export type { Claim };
@@ -12,10 +13,11 @@ export const claimRemovedKeys = (ca: Ca, limit: number, leaseMs: number): Promis
   return claimDue(ca.database.db, removedKeys, { now, leaseUntil: new Date(now.getTime() + leaseMs), limit });
 };
 
-/** Throws `unavailable` when the key store cannot be reached now. Whoever lost his lease changes nothing. */
+/** Signs the last CRL first. Throws `unavailable` when the key store cannot be reached now. Whoever lost his lease changes nothing. */
 export async function removeKey(ca: Ca, claim: Claim): Promise<void> {
   const ref = await findRemovedKey(ca.database.db, claim.id);
   if (ref === undefined) return;
+  await publishFinalCrl(ca, claim.id);
   await ca.keys.remove(ref);
   if (await forgetKey(ca.database.db, claim)) ca.events.signingCertKeyRemoved({ id: formatId('scrt', claim.id) });
 }

@@ -31,6 +31,8 @@ export type ServingCa = {
   /** DER of the certificate that the signer belongs to. */
   readonly certificate: Buffer;
   readonly notAfter: Date;
+  /** Which of its generations that is; they count from 1. */
+  readonly generation: number;
 };
 
 /** What is there, without making anything; undefined before the first start. */
@@ -62,7 +64,17 @@ async function opened(ca: Ca, generations: readonly Generation[], now: Date): Pr
     signer: await ca.keys.signer(signing.ref),
     certificate: signing.certificate,
     notAfter: signing.notAfter,
+    generation: generations.indexOf(signing) + 1,
   };
+}
+
+/** One generation by its number, whether it still signs or not; undefined where there is none. */
+export async function findServingGeneration(
+  ca: Ca,
+  number: number,
+): Promise<{ readonly certificate: Buffer; signer(): Promise<Signer> } | undefined> {
+  const found = generationsOf(await readServiceState(ca.database.db, STATE_KEY))[number - 1];
+  return found && { certificate: found.certificate, signer: () => ca.keys.signer(found.ref) };
 }
 
 /** Key first, then the row: a crash between leaves a key that the next start takes as it is. */

@@ -5,6 +5,7 @@ import { certificatePem } from '../x509/certificate-pem.ts';
 import {
   authorityKeyIdentifier,
   basicConstraints,
+  crlDistributionPoint,
   extendedKeyUsage,
   keyUsage,
   subjectAltName,
@@ -16,6 +17,7 @@ import { generatePrivateKey, pkcs8Of } from '../x509/private-key.ts';
 import { keyIdentifierOf } from '../x509/spki.ts';
 import type { Ca } from './ca.ts';
 import { openServingCa } from './serving-ca.ts';
+import { servingCrlUrl } from './urls.ts';
 
 const LIFE_MS = 30 * 86_400_000;
 const BACKDATE_MS = 300_000;
@@ -57,6 +59,8 @@ async function makeServingCertificate(ca: Ca, names: readonly string[]): Promise
       extendedKeyUsage('serverAuth'),
       subjectKeyIdentifier(keyIdentifierOf(key.spki)),
       authorityKeyIdentifier(keyIdentifierOf(issuer.spki)),
+      // Windows refuses a certificate whose revocation it cannot look up (G-24).
+      crlDistributionPoint(servingCrlUrl(ca.urls, servingCa.generation)),
       subjectAltName(
         names.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })),
         { critical: commonName === undefined },

@@ -17,6 +17,16 @@ export const ocspUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
 export const caCertificateUrl = ({ httpUrl }: Urls, signingCertId: string): string =>
   `${httpUrl}/ca/${formatId('scrt', signingCertId)}.crt`;
 
+/** Of our own HTTPS certificate: each generation of the serving CA has a place of its own. */
+export const servingCrlUrl = ({ httpUrl }: Urls, generation: number): string =>
+  `${httpUrl}/crl/${generation === 1 ? 'serving' : `serving-${generation}`}.crl`;
+
+/** The generation in a name that servingCrlUrl gave; undefined for other names. */
+export function servingGenerationIn(name: string): number | undefined {
+  const [match, number = '1'] = /^serving(?:-([2-9]|[1-9]\d{1,3}))?$/.exec(name) ?? [];
+  return match === undefined ? undefined : Number(number);
+}
+
 /** Where everything of a directory is, as patterns of routes. `:id` is the id of the thing itself. */
 export const acmePaths = {
   directory: '/acme/:slug/directory',

@@ -1,5 +1,5 @@
-// Calls that come while others are under way go together in the next statement: one round trip for many callers, and
-// never an old answer, since a statement begins after everybody whom it answers has asked.
+// Calls that come in one turn of the event loop, or while others are under way, go together in one statement: one round
+// trip for many callers, and never an old answer, since a statement begins after everybody whom it answers has asked.
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
 
@@ -32,10 +32,13 @@ export function gatheredCalls<Ask, Answer>(run: Run<Ask, Answer>): (ask: Ask) =>
   };
 
   return async (ask) => {
-    next ??= { ...Promise.withResolvers(), asks: [] };
+    if (next === undefined) {
+      next = { ...Promise.withResolvers(), asks: [] };
+      // Behind all requests that came in with this one.
+      setImmediate(begin);
+    }
     next.asks.push(ask);
     const { promise } = next;
-    begin();
     return (await promise)(ask);
   };
 }

@@ -304,8 +304,8 @@ type OcspSignersTable = {
   id: Fixed<Uuid>;
   signing_cert_id: Fixed<Uuid>;
   key_ref: Fixed<Text>;
-  not_after: Fixed<Timestamptz>;
-  der: Fixed<Bytea>;
+  not_after: Timestamptz | null;
+  der: Bytea | null;
   due_at: Timestamptz | null;
   lease_until: Timestamptz | null;
   attempts: Defaulted<Integer>;

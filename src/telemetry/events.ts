@@ -1,8 +1,10 @@
 // What happens in the program, one function per business event: each writes its log line and moves its metrics.
+import { crlEvents } from './crl-events.ts';
 import { issuanceEvents } from './issuance-events.ts';
 import { limitEvents } from './limit-events.ts';
 import type { Log, LogLevel } from './log.ts';
 import { httpMethods, type Metrics, type statusClasses } from './metrics.ts';
+import { ocspEvents } from './ocsp-events.ts';
 
 export type RequestFinished = {
   readonly door: string;
@@ -58,6 +60,8 @@ export type Events = ReturnType<typeof createEvents>;
 /** A new event: a function here, and a row in `metrics.ts` for what it counts. */
 export const createEvents = (log: Log, metrics: Metrics) => ({
   ...limitEvents(log, metrics),
+  ...ocspEvents(log, metrics),
+  ...crlEvents(log, metrics),
 
   serverStarted(event: { readonly version: string }): void {
     metrics.build.set({ version: event.version, node: process.version }, 1);

@@ -25,6 +25,16 @@ export const housekeepingKinds = [
   'rate_limit_removed',
 ] as const;
 
+export const ocspStatuses = [
+  'good',
+  'revoked',
+  'unknown',
+  'malformed_request',
+  'unauthorized',
+  'try_later',
+  'internal_error',
+] as const;
+
 const REQUEST_SECONDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 export type Metrics = ReturnType<typeof createMetrics>;
@@ -113,6 +123,20 @@ export function createMetrics() {
       'Revoked certificates whose reason became key_compromise later.',
       {},
     ),
+    crlBuilds: counter('acmery_crl_builds_total', 'CRLs that were to be built, by what came of it.', {
+      outcome: ['published', 'failed'],
+    }),
+    crlBuildSeconds: histogram('acmery_crl_build_duration_seconds', 'From the begin to the published CRL.', {}, [
+      ...REQUEST_SECONDS,
+    ]),
+    crlThisUpdate: gauge('acmery_crl_this_update_timestamp_seconds', 'The thisUpdate of the CRL of a CA cert.', {
+      signing_cert: declaredElsewhere,
+    }),
+    crlNextUpdate: gauge(
+      'acmery_crl_next_update_timestamp_seconds',
+      'The nextUpdate of the CRL of a CA cert: after it relying parties refuse all its certificates.',
+      { signing_cert: declaredElsewhere },
+    ),
     crlMarkFailures: counter(
       'acmery_crl_mark_failures_total',
       'Revocations whose CRL could not be marked at once; a sweep does it later.',
@@ -137,6 +161,14 @@ export function createMetrics() {
       { type: declaredElsewhere },
       REQUEST_SECONDS,
     ),
+
+    ocspAnswers: counter('acmery_ocsp_answers_total', 'What OCSP said of certificates, and requests that it refused.', {
+      status: ocspStatuses,
+    }),
+    ocspSignatures: counter('acmery_ocsp_signatures_total', 'OCSP answers that were signed: the others were kept.', {}),
+    ocspSigners: counter('acmery_ocsp_signer_changes_total', 'Keys that sign OCSP answers, by what was done.', {
+      change: ['made', 'removed'],
+    }),
 
     servingCertificates: counter('acmery_serving_certificates_total', 'Certificates for our own HTTPS, by outcome.', {
       outcome: ['made', 'rotated', 'refused'],
@@ -191,7 +223,11 @@ function rowsOf(registry: Registry) {
     },
     gauge<const L extends Labels>(name: string, help: string, labels: L) {
       const metric = new Gauge({ name, help, labelNames: Object.keys(labels), registers });
-      return { set: (values: ValuesOf<L>, value: number): void => metric.set({ ...values }, value) };
+      return {
+        set: (values: ValuesOf<L>, value: number): void => metric.set({ ...values }, value),
+        /** Forgets all label sets. */
+        clear: (): void => metric.reset(),
+      };
     },
     histogram<const L extends Labels>(name: string, help: string, labels: L, buckets: number[]) {
       const metric = new Histogram({ name, help, labelNames: Object.keys(labels), registers, buckets });

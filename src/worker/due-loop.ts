@@ -17,6 +17,8 @@ export class DueLoop implements AsyncDisposable {
   readonly #running = new Set<Promise<void>>();
   readonly #ended: Promise<void>;
   #next = Promise.withResolvers<void>();
+  #soon: NodeJS.Timeout | undefined;
+  #wasNotifiedAgain = false;
   #failures = 0;
   readonly #stopping = new AbortController();
   /** More may be due than there was room for. */
@@ -33,12 +35,29 @@ export class DueLoop implements AsyncDisposable {
     this.#next.resolve();
   }
 
+  /** Something may be due soon. */
+  notified(): void {
+    const { notifiedAheadMs = 0 } = this.#task;
+    if (notifiedAheadMs === 0) this.wake();
+    else if (this.#soon === undefined) this.#soon = setTimeout(() => this.#wakeSoon(), notifiedAheadMs);
+    else this.#wasNotifiedAgain = true;
+  }
+
   /** Claims nothing more, and waits for what runs. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort();
+    clearTimeout(this.#soon);
     this.wake();
     await this.#ended;
     await Promise.all(this.#running);
+  }
+
+  #wakeSoon(): void {
+    this.#soon = undefined;
+    this.wake();
+    // What was notified meanwhile is due a little later.
+    if (this.#wasNotifiedAgain) this.notified();
+    this.#wasNotifiedAgain = false;
   }
 
   async #loop(): Promise<void> {

@@ -1,8 +1,10 @@
 // What is done in the background: rows that become due, and duties that come round. A new task is a row here.
 import { ensureAuditPartitions } from '../core/audit-partitions.ts';
 import type { Ca } from '../core/ca.ts';
+import { claimCrls, postponeCrl, refreshCrl, sweepCrls } from '../core/crls.ts';
 import { expireOpenWork } from '../core/expiry.ts';
 import { sweepNonces } from '../core/nonces.ts';
+import { claimOcspSigners, planOcspSigners, postponeOcspSigner, tendOcspSigner } from '../core/ocsp-signers.ts';
 import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
 import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
 import { removeEnded } from '../core/retention.ts';
@@ -13,6 +15,8 @@ import { claimChallenges, postponeChallenge, validateChallenge } from '../core/v
 export type DueTask = {
   /** The payload of the NOTIFY on `acmery_due` that says that a row has become due. */
   readonly name: string;
+  /** A row is due so long after the NOTIFY; at once when absent. */
+  readonly notifiedAheadMs?: number;
   /** How many rows are worked on at once by one process. */
   readonly concurrency: number;
   /** Longer than a run ever takes. */
@@ -60,10 +64,29 @@ export const dueTasks: readonly DueTask[] = [
     run: finishStuckOrder,
     postpone: postponeStuckOrder,
   },
+  {
+    name: 'ocsp_signer',
+    concurrency: 4,
+    leaseMs: MINUTE_MS,
+    claim: claimOcspSigners,
+    run: tendOcspSigner,
+    postpone: postponeOcspSigner,
+  },
+  {
+    name: 'crl',
+    notifiedAheadMs: 200,
+    concurrency: 2,
+    leaseMs: 2 * MINUTE_MS,
+    claim: claimCrls,
+    run: refreshCrl,
+    postpone: postponeCrl,
+  },
 ];
 
 export const duties: readonly Duty[] = [
   { name: 'pending_signing_certs', intervalMs: MINUTE_MS, run: finishPendingSigningCerts },
+  { name: 'ocsp_signers', intervalMs: MINUTE_MS, run: planOcspSigners },
+  { name: 'crl_sweep', intervalMs: MINUTE_MS, run: sweepCrls },
   { name: 'spent_nonces', intervalMs: 5 * MINUTE_MS, run: sweepNonces },
   { name: 'audit_partitions', intervalMs: DAY_MS, run: ensureAuditPartitions },
   { name: 'expiry', intervalMs: MINUTE_MS, run: expireOpenWork },

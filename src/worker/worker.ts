@@ -14,7 +14,7 @@ export function startWorker(ca: Ca): AsyncDisposable {
     for (const loop of loops.values()) loop.wake();
   };
   // What was notified while nobody listened is found by looking.
-  const listener = ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.wake() }, { onListening: wakeAll });
+  const listener = ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.notified() }, { onListening: wakeAll });
   const stopping = new AbortController();
   const rounds = duties.map((duty) => startDuty(ca, duty, stopping.signal));
   const parts: readonly AsyncDisposable[] = [...loops.values(), ...rounds, listener];

@@ -1,9 +1,17 @@
 // Certificate revocation lists (RFC 5280 section 5) as they are built: entries once, the list from their bytes.
 import { type KeyType, keyAlgorithms } from './algorithms.ts';
-import { encodeDer, enumerated, explicit, integer, raw, sequence, sequenceOfRaw, time } from './der-writer.ts';
+import {
+  bitString,
+  encodeDer,
+  enumerated,
+  explicit,
+  integer,
+  sequence,
+  sequenceOfEncoded,
+  time,
+} from './der-writer.ts';
 import { authorityKeyIdentifier, crlNumber, encodeExtensions } from './extensions.ts';
 import { oids } from './oids.ts';
-import { assembleSigned } from './signed.ts';
 
 /** Section 5.3.1: names by their codes; 7 is not used. */
 export const crlReasons = [
@@ -43,20 +51,19 @@ export function crlEntry(serial: Buffer, revokedAt: Date, reason: CrlReason): Bu
   return encodeDer(sequence(integer(serial), time(revokedAt), code === 0 ? undefined : encodeExtensions([extension])));
 }
 
-/** A version 2 TBSCertList. The entries are one node of any size; a list without entries has no such field. */
+/** A version 2 TBSCertList. The entries are copied as they are; a list without entries has no such field. */
 export function buildTbsCrl(fields: CrlFields): Buffer {
   const extensions = [authorityKeyIdentifier(fields.issuerKeyIdentifier), crlNumber(fields.number)];
-  return encodeDer(
-    sequence(
-      integer(V2),
-      raw(keyAlgorithms[fields.issuerKeyType].signature.algorithm),
-      raw(fields.issuer),
-      time(fields.thisUpdate),
-      time(fields.nextUpdate),
-      fields.entries.length > 0 ? sequenceOfRaw(fields.entries) : undefined,
-      explicit(0, encodeExtensions(extensions)),
-    ),
+  return sequenceOfEncoded(
+    encodeDer(integer(V2)),
+    keyAlgorithms[fields.issuerKeyType].signature.algorithm,
+    fields.issuer,
+    encodeDer(time(fields.thisUpdate)),
+    encodeDer(time(fields.nextUpdate)),
+    ...(fields.entries.length > 0 ? [sequenceOfEncoded(fields.entries)] : []),
+    encodeDer(explicit(0, encodeExtensions(extensions))),
   );
 }
 
-export const assembleCrl: (tbs: Buffer, issuerKeyType: KeyType, signature: Buffer) => Buffer = assembleSigned;
+export const assembleCrl = (tbs: Buffer, issuerKeyType: KeyType, signature: Buffer): Buffer =>
+  sequenceOfEncoded(tbs, keyAlgorithms[issuerKeyType].signature.algorithm, encodeDer(bitString(signature)));

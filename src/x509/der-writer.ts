@@ -59,13 +59,14 @@ export const printable = (text: string): Encodable => leaf(tags.printableString,
 
 /** UTCTime to 2049, GeneralizedTime after (RFC 5280 section 4.1.2.5). Fractions of a second are cut off. */
 export function time(value: Date): Encodable {
-  const text = `${value.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
   const year = value.getUTCFullYear();
   if (year < 1950 || year > 9999) throw new RangeError(`A certificate cannot express the year ${year}.`);
-  return year < 2050
-    ? leaf(tags.utcTime, Buffer.from(text.slice(2), 'latin1'))
-    : leaf(tags.generalizedTime, Buffer.from(text, 'latin1'));
+  return year < 2050 ? leaf(tags.utcTime, Buffer.from(timeText(value).slice(2), 'latin1')) : generalizedTime(value);
 }
+
+/** What OCSP writes for every year. Fractions of a second are cut off. */
+export const generalizedTime = (value: Date): Encodable =>
+  leaf(tags.generalizedTime, Buffer.from(timeText(value), 'latin1'));
 
 /** An element that is encoded already; its bytes are copied as they are. */
 export function raw(der: Buffer): Encodable {
@@ -79,6 +80,22 @@ export const implicitSetOfRaw = (number: number, members: Buffer): Encodable =>
 
 /** A SEQUENCE whose children are encoded already, one after the other: one node for any number of them. */
 export const sequenceOfRaw = (children: Buffer): Encodable => leaf(tags.sequence, children);
+
+/** A SEQUENCE of elements that are encoded already, copied once and never as text: for those of many megabytes. */
+export function sequenceOfEncoded(...elements: readonly Buffer[]): Buffer {
+  const length = elements.reduce((sum, element) => sum + element.length, 0);
+  return Buffer.concat([Buffer.of(tags.sequence), lengthOctets(length), ...elements]);
+}
+
+function lengthOctets(length: number): Buffer {
+  if (length < 0x80) return Buffer.of(length);
+  const octets = Buffer.alloc(4);
+  octets.writeUInt32BE(length);
+  const significant = octets.subarray(octets.findIndex((octet) => octet > 0));
+  return Buffer.concat([Buffer.of(0x80 | significant.length), significant]);
+}
+
+const timeText = (value: Date): string => `${value.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
 
 const leaf = (identifier: number, contents: Buffer): Encodable =>
   asn1.create(0, identifier, false, contents.toString('latin1'));

@@ -1,7 +1,7 @@
 // The frame that certificates, requests and lists share: to-be-signed bytes, signature algorithm, signature.
 import { type KeyType, keyAlgorithms } from './algorithms.ts';
 import { bytesOf, type DerNode, elementsOf, readBits, tags } from './der.ts';
-import { bitString, encodeDer, raw, sequence } from './der-writer.ts';
+import { bitString, type Encodable, encodeDer, raw, sequence } from './der-writer.ts';
 
 export type Signed = {
   /** The bytes that the signature covers. */
@@ -11,9 +11,9 @@ export type Signed = {
   readonly signature: Buffer;
 };
 
-/** `keyType` is that of the key that made the signature. */
-export const assembleSigned = (tbs: Buffer, keyType: KeyType, signature: Buffer): Buffer =>
-  encodeDer(sequence(raw(tbs), raw(keyAlgorithms[keyType].signature.algorithm), bitString(signature)));
+/** `keyType` is that of the key that made the signature. OCSP answers have something behind it, outside of what is signed. */
+export const assembleSigned = (tbs: Buffer, keyType: KeyType, signature: Buffer, behind?: Encodable): Buffer =>
+  encodeDer(sequence(raw(tbs), raw(keyAlgorithms[keyType].signature.algorithm), bitString(signature), behind));
 
 export function readSigned(node: DerNode, what: string): Signed & { readonly content: DerNode } {
   const elements = elementsOf(node, tags.sequence, what);

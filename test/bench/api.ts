@@ -17,7 +17,7 @@ const CONNECTIONS = 32;
 const SECONDS = 5;
 const CREATIONS = 20;
 
-type Service = Pick<Load, 'host' | 'port' | 'ca' | 'token'>;
+type Service = Required<Pick<Load, 'host' | 'port' | 'ca' | 'token'>>;
 
 export async function benchApi(): Promise<readonly Figure[]> {
   await using opened = new AsyncDisposableStack();

@@ -1,8 +1,9 @@
-// The load of a benchmark, in a process of its own: keep-alive connections over TLS, each asking as soon as it is answered.
+// The load of a benchmark, in a process of its own: keep-alive connections, each asking as soon as it is answered.
 // Reads what to do as JSON from its input, prints what came of it as JSON. It speaks HTTP with its bare hands, because what
 // it costs is taken from the server: both share the machine.
+import { connect as connectPlain, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { connect, type TLSSocket } from 'node:tls';
+import { connect } from 'node:tls';
 import type { Load, LoadResult } from './run-load.ts';
 
 const WARM_UP = 0.2;
@@ -10,7 +11,8 @@ const WARM_UP = 0.2;
 const load: Load = JSON.parse(await text(process.stdin));
 const { host, port, ca, token, connections, seconds, requests } = load;
 const heads = requests.map(({ method, path, body = '' }) => {
-  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}:${port}`, `Authorization: Bearer ${token}`];
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}:${port}`];
+  if (token !== undefined) lines.push(`Authorization: Bearer ${token}`);
   if (body !== '') lines.push('Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`);
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
 });
@@ -36,8 +38,10 @@ const result: LoadResult = {
 process.stdout.write(JSON.stringify(result));
 
 async function run(index: number): Promise<void> {
-  const socket = connect({ host: '127.0.0.1', port, ca, servername: host });
-  await new Promise<void>((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+  const address = { host: '127.0.0.1', port };
+  const socket = ca === undefined ? connectPlain(address) : connect({ ...address, ca, servername: host });
+  const connected = ca === undefined ? 'connect' : 'secureConnect';
+  await new Promise<void>((resolve, reject) => socket.once(connected, resolve).once('error', reject));
   socket.setNoDelay(true);
   await new Promise<void>((resolve, reject) => {
     socket.on('error', reject);
@@ -46,7 +50,7 @@ async function run(index: number): Promise<void> {
   socket.destroy();
 }
 
-function converse(socket: TLSSocket, index: number, done: () => void): void {
+function converse(socket: Socket, index: number, done: () => void): void {
   let received: Buffer = Buffer.alloc(0);
   let sentAt = 0;
   const ask = (): void => {

@@ -6,12 +6,14 @@ import { parseArgs } from 'node:util';
 import { benchAcme } from './acme.ts';
 import { benchApi } from './api.ts';
 import type { BenchOptions, Figure } from './figure.ts';
+import { benchOcsp } from './ocsp.ts';
 import { benchStart } from './start.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<readonly Figure[]>>> = {
   start: benchStart,
   api: benchApi,
   acme: benchAcme,
+  ocsp: benchOcsp,
 };
 
 const { positionals: wanted, values } = parseArgs({

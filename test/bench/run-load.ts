@@ -8,9 +8,9 @@ type LoadRequest = { readonly method: string; readonly path: string; readonly bo
 export type Load = {
   readonly host: string;
   readonly port: number;
-  /** PEM of the anchor that the server's certificate is verified with. */
-  readonly ca: string;
-  readonly token: string;
+  /** PEM of the anchor that the server's certificate is verified with; plain HTTP without it. */
+  readonly ca?: string;
+  readonly token?: string;
   readonly connections: number;
   readonly seconds: number;
   /** Sent one after the other, over and over. */

@@ -66,6 +66,8 @@ async function start(dataDir: string, idleMs: number): Promise<Start> {
       '127.0.0.1:0',
       '--api-listen',
       '127.0.0.1:0',
+      '--http-listen',
+      '127.0.0.1:0',
       '--ops-listen',
       `127.0.0.1:${opsPort}`,
     ],

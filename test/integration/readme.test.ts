@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts';
 
 const run = promisify(execFile);
 const repository = join(import.meta.dirname, '../..');
-const PORTS = [8443, 8444, 9090];
+const PORTS = [8443, 8444, 8080, 9090];
 
 const isTaken = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

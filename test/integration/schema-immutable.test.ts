@@ -50,6 +50,20 @@ test('an unused EAB token may be renamed, a used one may not', async () => {
   await db.updateTable('external_bindings').set({ deleted_at: now }).execute();
 });
 
+test('the certificate of an OCSP signer is set once', async () => {
+  const { ocsp_signers: other } = exampleRows();
+  const planned = { ...other, signing_cert_id: rows.signing_certs.id, der: null, not_after: null };
+  await db.insertInto('ocsp_signers').values(planned).execute();
+  const make = () =>
+    db
+      .updateTable('ocsp_signers')
+      .set({ der: Buffer.from('made'), not_after: now })
+      .where('id', '=', other.id)
+      .execute();
+  await make();
+  await expect(make()).rejects.toMatchObject({ constraint: 'ocsp_signers_certificate_fixed' });
+});
+
 test('the certificate and the CSR of a CA are set once', async () => {
   const other = exampleRows();
   const nothing = { der: null, subject_der: null, ski: null, serial: null, not_before: null, not_after: null };

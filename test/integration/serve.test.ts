@@ -195,6 +195,8 @@ describe('the database', () => {
         '127.0.0.1:0',
         '--api-listen',
         '127.0.0.1:0',
+        '--http-listen',
+        '127.0.0.1:0',
         '--ops-listen',
         '127.0.0.1:0',
         '--log-level',
@@ -215,7 +217,7 @@ describe('one line each, and no start', () => {
     const { code, stderr } = await runAcmery(['serve', '--log-level', 'error', ...args], options);
     return { code, lines: stderr.trim().split('\n') };
   };
-  const anyPorts = ['--acme-listen', '127.0.0.1:0', '--api-listen', '127.0.0.1:0', '--ops-listen', '127.0.0.1:0'];
+  const anyPorts = ['acme', 'api', 'http', 'ops'].flatMap((door) => [`--${door}-listen`, '127.0.0.1:0']);
 
   test('a port that is taken', async () => {
     const taken = createServer().listen(0, '127.0.0.1');

@@ -27,6 +27,7 @@ export type ServingAcmery = AsyncDisposable & {
   readonly ended: Promise<Ended>;
   readonly opsUrl: string;
   readonly apiPort: number;
+  readonly httpUrl: string;
   /** Resolves with the state of readiness: its status and what the checks say. */
   ready(): Promise<{ readonly status: number; readonly text: string }>;
   untilReady(): Promise<void>;
@@ -43,7 +44,7 @@ export async function serveAcmery(
   args: readonly string[] = [],
   options: RunOptions = {},
 ): Promise<ServingAcmery> {
-  const ports = { acme: await freePort(), api: await freePort(), ops: await freePort() };
+  const ports = { acme: await freePort(), api: await freePort(), http: await freePort(), ops: await freePort() };
   const listen = Object.entries(ports).flatMap(([door, port]) => [`--${door}-listen`, `127.0.0.1:${port}`]);
   const { child, ended } = started(['serve', '--data-dir', dataDir, ...listen, ...args], options);
   const opsUrl = `http://127.0.0.1:${ports.ops}`;
@@ -60,6 +61,7 @@ export async function serveAcmery(
     ended,
     opsUrl,
     apiPort: ports.api,
+    httpUrl: `http://127.0.0.1:${ports.http}`,
     ready,
     async untilReady() {
       const isReady = async (): Promise<boolean> => (await ready().catch(() => ({ status: 0 }))).status === 200;

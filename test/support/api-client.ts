@@ -51,7 +51,7 @@ export async function testApi(
   options: Pick<Credentials, 'callerReview'> & TestCaOptions & { readonly routes?: readonly ApiRoute[] } = {},
 ): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
-  const { ca, databaseUrl, logLines } = opened.use(await testCa(options));
+  const { ca, databaseUrl, logLines, metrics } = opened.use(await testCa(options));
   const { routes = apiRoutes('0.0.0-test'), caa: _, ...credentials } = options;
   const door = apiDoor({ ca, routes, bootstrapToken: BOOTSTRAP_TOKEN, ...credentials });
   const listener = await openListener({
@@ -95,6 +95,7 @@ export async function testApi(
     ca,
     databaseUrl,
     logLines,
+    metrics,
     url: listener.url,
     routes,
     send,

@@ -17,6 +17,8 @@ export type TestCa = AsyncDisposable & {
   readonly databaseUrl: string;
   /** Every line that was logged, as JSON. */
   readonly logLines: readonly string[];
+  /** What Prometheus would read. */
+  metrics(): Promise<string>;
 };
 
 export type TestCaOptions = {
@@ -38,6 +40,7 @@ export async function testCa({
   const folder = await mkdtemp(join(tmpdir(), 'acmery-keys-'));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   const { log, lines: logLines } = capturedLog();
+  const metrics = createMetrics();
   const ca = {
     database: database.db,
     keys: await openFileKeyStore(join(folder, 'keys')),
@@ -47,11 +50,17 @@ export async function testCa({
     limits,
     retention: aloneCa.retention,
     prober,
-    events: createEvents(log, createMetrics()),
+    events: createEvents(log, metrics),
   };
   await ensureWrapKey(ca);
   const running = opened.move();
-  return { ca, databaseUrl: database.url, logLines, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return {
+    ca,
+    databaseUrl: database.url,
+    logLines,
+    metrics: metrics.text,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
 }
 
 /** What a CA has that limits nobody and reaches nobody. */

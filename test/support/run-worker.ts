@@ -22,7 +22,7 @@ startWorker({
   keys: {
     createOnce: unused,
     find: unused,
-    read: unused,
+    read: () => Promise.resolve(undefined),
     signer: unused,
     sealer: unused,
     createSealer: unused,

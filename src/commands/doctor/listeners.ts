@@ -12,6 +12,7 @@ export async function checkListeners({ settings }: Patient): Promise<Finding> {
   const addresses = {
     ACMERY_ACME_LISTEN: settings.acmeListen,
     ACMERY_API_LISTEN: settings.apiListen,
+    ACMERY_HTTP_LISTEN: settings.httpListen,
     ACMERY_OPS_LISTEN: settings.opsListen,
   };
   for (const [setting, address] of Object.entries(addresses)) {

@@ -81,7 +81,8 @@ create unique index signing_certs_origin_key on signing_certs (origin_namespace,
 create unique index signing_certs_der_key    on signing_certs (sha256(der)) where deleted_at is null;
 create unique index signing_certs_serial_key on signing_certs (parent_id, serial) where deleted_at is null;
 
-create index signing_certs_parent_id_idx      on signing_certs (parent_id);
+-- OCSP asks by serial for deleted ones, too.
+create index signing_certs_parent_id_idx      on signing_certs (parent_id, serial);
 create index signing_certs_ski_idx            on signing_certs (ski);
 create index signing_certs_key_due_idx        on signing_certs (key_due_at) where key_due_at is not null;
 create index signing_certs_list_idx           on signing_certs (id) where deleted_at is null;

@@ -165,21 +165,30 @@ create trigger crls_number_grows before update of number on crls
   for each row when (new.number <= old.number or (new.number is null and old.number is not null))
   execute function refuse_change('a CRL number only grows');
 
+-- A signer is a row before it is a key: whatever a crash interrupts, the next one finds the id and goes on with it.
 create table ocsp_signers (
   id               uuid not null primary key,
   signing_cert_id  uuid not null references signing_certs (id),
   key_ref          text collate "C" not null,
-  not_after        timestamptz not null,
-  der              bytea not null,
-  due_at           timestamptz,                -- when its successor is made
+  not_after        timestamptz,                -- null, as der: it is still to be made
+  der              bytea,
+  due_at           timestamptz,                -- when it is made, then its successor, then it is removed
   lease_until      timestamptz,
-  attempts         integer not null default 0
+  attempts         integer not null default 0,
+
+  constraint ocsp_signers_certificate_check check ((der is null) = (not_after is null))
 );
 
 alter table ocsp_signers alter column der set storage external;
 
+-- Of several that want one at once, all make the same.
+create unique index ocsp_signers_planned_key on ocsp_signers (signing_cert_id) where der is null;
+
 create index ocsp_signers_signing_cert_idx  on ocsp_signers (signing_cert_id, not_after);
 create index ocsp_signers_due_idx           on ocsp_signers (due_at);
 
-create trigger ocsp_signers_immutable before update of id, signing_cert_id, key_ref, not_after, der on ocsp_signers
+create trigger ocsp_signers_immutable before update of id, signing_cert_id, key_ref on ocsp_signers
   for each row execute function refuse_change('these columns never change');
+
+create trigger ocsp_signers_certificate_fixed before update of not_after, der on ocsp_signers
+  for each row when (old.der is not null) execute function refuse_change('the certificate is already there');

@@ -12,6 +12,7 @@ test('these are all routes, with the permission of each', () => {
     'admin PUT /v1/signing_certs/:id',
     'admin DELETE /v1/signing_certs/:id',
     'admin GET /v1/signing_certs/:id/csr',
+    'admin PUT /v1/signing_certs/:id/crl',
     'read GET /v1/directories',
     'read GET /v1/directories/:id',
     'admin POST /v1/directories',

@@ -28,6 +28,7 @@ test('without any source every setting has its default', () => {
     databaseUrl: undefined,
     acmeListen: { host: '127.0.0.1', port: 8443 },
     apiListen: { host: '127.0.0.1', port: 8444 },
+    httpListen: { host: '127.0.0.1', port: 8080 },
     trustedProxies: [],
     databaseStatementTimeout: 30_000,
   });

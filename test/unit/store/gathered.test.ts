@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { gathered, gatheredCalls } from '../../../src/store/gathered.ts';
 
@@ -13,19 +14,27 @@ function aLoad() {
   return { calls, load };
 }
 
-test('two go at once, and all that come meanwhile go together', async () => {
+test('who asks in one turn goes together; two calls are under way at once, and all that come meanwhile are the next', async () => {
   const { calls, load } = aLoad();
   const ask = gathered(load);
 
-  const answers = Promise.all(['a', 'b', 'c', 'd', 'c', 'unknown'].map(ask));
-  expect(calls.map(({ keys }) => keys)).toEqual([['a'], ['b']]);
+  const first = ['a', 'b', 'a'].map(ask);
+  await turn();
+  const second = ['c'].map(ask);
+  await turn();
+  const third = ['d', 'c'].map(ask);
+  await turn();
+  const alsoThird = ['unknown'].map(ask);
+  await turn();
+  expect(calls.map(({ keys }) => keys)).toEqual([['a', 'b'], ['c']]);
   calls[0]?.answer();
   await expect.poll(() => calls.length).toBe(3);
-  expect(calls[2]?.keys).toEqual(['c', 'd', 'unknown']);
+  expect(calls[2]?.keys).toEqual(['d', 'c', 'unknown']);
   calls[1]?.answer();
   calls[2]?.answer();
 
-  expect(await answers).toEqual(['A', 'B', 'C', 'D', 'C', undefined]);
+  const answers = await Promise.all([...first, ...second, ...third, ...alsoThird]);
+  expect(answers).toEqual(['A', 'B', 'A', 'C', 'D', 'C', undefined]);
 });
 
 test('who asks after a call has begun is answered by a later one', async () => {
@@ -33,7 +42,9 @@ test('who asks after a call has begun is answered by a later one', async () => {
   const ask = gathered(load);
 
   const early = ask('a');
+  await turn();
   const late = ask('a');
+  await turn();
   for (const call of calls) call.answer();
 
   expect(calls).toHaveLength(2);
@@ -45,9 +56,11 @@ test('a failure is that of those who went together, and the next go on', async (
   const ask = gathered(load);
 
   const failed = ask('a');
+  await turn();
   calls[0]?.fail();
   await expect(failed).rejects.toThrow('away');
   const good = ask('b');
+  await turn();
   calls[1]?.answer();
 
   expect(await good).toBe('B');

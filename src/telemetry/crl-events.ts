@@ -1,0 +1,44 @@
+// Events of CRLs: a part of events.ts.
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+type CrlDates = { readonly signingCert: string; readonly thisUpdate: Date; readonly nextUpdate: Date };
+
+type CrlPublished = CrlDates & {
+  /** Decimal digits. */
+  readonly number: string;
+  readonly entries: number;
+  readonly bytes: number;
+  readonly durationMs: number;
+};
+
+export const crlEvents = (log: Log, metrics: Metrics) => {
+  const setAge = ({ signingCert: signing_cert, thisUpdate, nextUpdate }: CrlDates): void => {
+    metrics.crlThisUpdate.set({ signing_cert }, thisUpdate.getTime() / 1000);
+    metrics.crlNextUpdate.set({ signing_cert }, nextUpdate.getTime() / 1000);
+  };
+  return {
+    crlPublished(event: CrlPublished): void {
+      metrics.crlBuilds.add({ outcome: 'published' });
+      metrics.crlBuildSeconds.observe({}, event.durationMs / 1000);
+      setAge(event);
+      log.info(event, 'CRL published');
+    },
+    /** Made elsewhere, for an offline CA. */
+    crlUploaded(event: Omit<CrlPublished, 'bytes' | 'durationMs'>): void {
+      setAge(event);
+      log.info(event, 'CRL uploaded');
+    },
+    /** The last one stays in place. */
+    crlFailed(event: { readonly signingCert: string; readonly error: unknown }): void {
+      metrics.crlBuilds.add({ outcome: 'failed' });
+      log.error(event, 'a CRL could not be built; the last one stays until it can');
+    },
+    /** Those of all CA certs that there are, whichever replica built them. */
+    crlsLookedAt(all: readonly CrlDates[]): void {
+      metrics.crlThisUpdate.clear();
+      metrics.crlNextUpdate.clear();
+      for (const dates of all) setAge(dates);
+    },
+  };
+};
