@@ -22,7 +22,7 @@ export function readExternalAccount(json: unknown, { url, key }: Outer): Binding
     algorithm: alg,
     signed: `${jws.protected}.${jws.payload}`,
     mac: Buffer.from(jws.signature, 'base64url'),
-    jws: JSON.stringify(json, ofJws),
+    jws: JSON.stringify(membersOfJws(json)),
   };
 }
 
@@ -31,4 +31,5 @@ const isMacAlgorithm = (alg: string): alg is MacAlgorithm => Object.hasOwn(macAl
 const jwsMembers = ['protected', 'payload', 'signature'];
 
 /** The members of a JWS as they came and in their order (EAB-4), and none besides (ACC-4). */
-const ofJws = (name: string, value: unknown): unknown => (name === '' || jwsMembers.includes(name) ? value : undefined);
+const membersOfJws = (json: unknown): object =>
+  Object.fromEntries(Object.entries(json ?? {}).filter(([name]) => jwsMembers.includes(name)));

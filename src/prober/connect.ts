@@ -27,6 +27,8 @@ export async function connectTo(network: Network, target: Target, signal: AbortS
     try {
       return { socket: await open(network, address, target.port, signal), address };
     } catch (error) {
+      // The end of the whole probe may be a ProbeProblem, too, and is no reason to try another address.
+      signal.throwIfAborted();
       if (!(error instanceof ProbeProblem)) throw error;
       refusals.push(error.message);
     }
@@ -66,6 +68,8 @@ const refusals: Readonly<Record<string, string>> = {
 
 async function open(network: Network, address: string, port: number, signal: AbortSignal): Promise<Socket> {
   const { stepMs: deadlineMs, addressShares } = network;
+  // From here to its first listener nothing may throw: an error of a socket without one ends the process.
+  signal.throwIfAborted();
   const giveBack = addressShares(address);
   if (giveBack === undefined) throw new TargetBusy();
   const socket = connect({ host: address, port, noDelay: true });

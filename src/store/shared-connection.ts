@@ -29,21 +29,14 @@ export class SharedConnection {
   }
 
   #current(): Promise<pg.Client> {
-    this.#client ??= this.#connect();
-    return this.#client;
-  }
-
-  async #connect(): Promise<pg.Client> {
+    if (this.#client !== undefined) return this.#client;
+    const client = this.#open();
+    // A client that is lost says so twice, the second time when another one may be in its place.
     const forget = (): void => {
-      this.#client = undefined;
+      if (this.#client === client) this.#client = undefined;
     };
-    try {
-      const client = await this.#open();
-      client.once('end', forget).once('error', forget);
-      return client;
-    } catch (error) {
-      forget();
-      throw error;
-    }
+    client.then((opened) => opened.once('end', forget).once('error', forget), forget);
+    this.#client = client;
+    return client;
   }
 }

@@ -49,9 +49,9 @@ test('EAB-1: without a binding: 403 externalAccountRequired', async () => {
 test('EAB-4: the account has the settings of the token, and shows the binding as it came, for ever', async () => {
   const [token, client] = [await aToken({ order_validations: 'auto_approve', name: 'till' }), aClient()];
   const { protected: header, payload, signature } = await bind(client, token);
-  // In another order than ours, and with a member that is not of a JWS.
+  // In another order than ours, and with members that are not of a JWS.
   const sent = { signature, payload, protected: header };
-  const answer = await register(client, { ...sent, comment: 'x' });
+  const answer = await register(client, { ...sent, comment: 'x', '': { payload: 'x' } });
   expect(answer.status).toBe(201);
   expect(answer.text).toContain(`"externalAccountBinding":${JSON.stringify(sent)}`);
   expect((await client.post(client.kid ?? '')).text).toContain(`"externalAccountBinding":${JSON.stringify(sent)}`);

@@ -7,6 +7,7 @@ import { createAcmeKey } from '../../src/core/create-acme-key.ts';
 import { deleteDirectory } from '../../src/core/delete-directory.ts';
 import { CaError } from '../../src/core/errors.ts';
 import { finalizeOrder } from '../../src/core/finalize.ts';
+import { mostAtOnce } from '../../src/core/finalize-caa.ts';
 import type { CaaResolver, KeyStore, Signer } from '../../src/core/ports.ts';
 import { revokeAcmeKey } from '../../src/core/revoke-acme-key.ts';
 import { claimStuckOrders, finishStuckOrder } from '../../src/core/stuck-orders.ts';
@@ -458,6 +459,25 @@ describe('CAA-9: CAA', () => {
       subproblems: [{ type: 'caa', identifier: dns(`${label}.corp.example`) }],
     });
     expect(await stateOf()).toMatchObject({ state: 'ready' });
+  });
+
+  test('that is slow is waited for by so many at once, and others are told to come again', async () => {
+    const csr = await dayOld();
+    const { promise: slow, resolve: answer } = Promise.withResolvers<void>();
+    caa = async (name) => {
+      await slow;
+      return [{ name, records: [] }];
+    };
+    const waiting = Array.from({ length: mostAtOnce }, () => finalize(given.ca, applicant, order, csr));
+    await eventually('all of them wait', async () => asked.length === mostAtOnce * names.length);
+    expect(await refusalOf(finalize(given.ca, applicant, order, csr))).toMatchObject({ kind: 'unavailable' });
+    answer();
+    for (const { state } of await Promise.all(waiting)) expect(state).not.toBe('ready');
+    expect(await certificatesOf(given.ca, order.id)).toHaveLength(1);
+
+    const next = await givenReadyOrder(given.ca, applicant, { identifiers: names });
+    given.ca.clock.advance(9 * HOUR_MS);
+    expect((await finalize(given.ca, applicant, next, await aRequest({ names }))).state).toBe('valid');
   });
 
   test('is not looked up while the last look is fresh', async () => {
