@@ -72,7 +72,7 @@ const planted: readonly [what: string, path: string, text: string, violation: st
   ['an exit', 'commands/serve.ts', 'process.exit(1);', 'commands/serve.ts:1: process.exit('],
   ['the wall clock in the core', 'core/a.ts', '\nconst now = new Date();', 'core/a.ts:2: new Date()'],
   ['randomness in the operator', 'operator/a.ts', 'Math.random()', 'operator/a.ts:1: Math.random('],
-  ['forge as a verifier', 'x509/a.ts', 'forge.pki.verify()', 'x509/a.ts:1: forge.pki'],
+  ['forge as a verifier (SEC-21)', 'x509/a.ts', 'forge.pki.verify()', 'x509/a.ts:1: forge.pki'],
   ['SQL outside the store', 'core/a.ts', 'sql<{ id: string }>`select 1`', 'core/a.ts:1: sql<{ id: string }>`'],
   ['printing in the core', 'core/a.ts', "console.log('x');", 'core/a.ts:1: console.'],
 ];

@@ -168,3 +168,16 @@ test('DIR-6: a client at another address than those admitted is refused everywhe
   expect((await asked('::ffff:10.1.2.3')).map(({ status }) => status)).toEqual([200, 200, 400]);
   expect((await asked('2001:db8::7')).map(({ status }) => status)).toEqual([200, 200, 400]);
 });
+
+test('SEC-37, DIR-6, ARI-1: who comes through no proxy of ours is who he is, whatever he says', async () => {
+  await using acme = await testAcme({ directory: { remote_ip_whitelist: ['10.1.0.0/16'] } });
+  const client = acme.client();
+  const base = client.target.directoryUrl.replace('/directory', '');
+  const spoofed = { 'X-Forwarded-For': '10.1.2.3', Forwarded: 'for=10.1.2.3', 'X-Real-IP': '10.1.2.3' };
+
+  for (const [name, value] of Object.entries(spoofed))
+    for (const path of ['directory', 'new-nonce', 'renewal-info/AA.AQ']) {
+      const answer = await client.get(`${base}/${path}`, { [name]: value });
+      expect([answer.status, answer.json.type]).toEqual([403, 'urn:ietf:params:acme:error:unauthorized']);
+    }
+});

@@ -8,7 +8,8 @@ import type { AcmeAnswer, AcmeClient } from '../support/acme-client.ts';
 import { foreignCa } from '../support/foreign-ca.ts';
 import { admin } from '../support/given.ts';
 import { givenDirectory } from '../support/given-directory.ts';
-import { aRequest, dns } from '../support/given-ready-order.ts';
+import { aRequest, dns, ip } from '../support/given-ready-order.ts';
+import { givenIntermediate } from '../support/given-signing-cert.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -36,7 +37,7 @@ async function issued(): Promise<{ url: string; answer: AcmeAnswer }> {
 }
 
 describe('finalize', () => {
-  test('FIN-10, G-2, G-4, G-27: 200, valid, with certificate and the Location of the order', async () => {
+  test('FIN-10, G-2, G-4, G-15, G-27: 200, valid, with certificate and the Location of the order', async () => {
     const { url, order, csr } = await ordered();
     const { status, headers, json, text } = await client.post(order.finalize ?? '', { csr: csr.toString('base64url') });
     expect(status).toBe(200);
@@ -55,6 +56,19 @@ describe('finalize', () => {
     expect([again.status, again.json]).toEqual([200, first.json]);
     const other = await client.post(order.finalize ?? '', { csr: (await aRequest()).toString('base64url') });
     expect([other.status, other.json.type]).toEqual([403, 'urn:ietf:params:acme:error:orderNotReady']);
+  });
+
+  test.each([
+    ['pending', async () => undefined],
+    ['invalid', async (by: AcmeClient, [url]: string[]) => by.post(url ?? '', { status: 'deactivated' })],
+  ])('FIN-1: an order that is %s is not ready', async (state, change) => {
+    const member = await acme.account();
+    const { headers, json } = await member.newOrder(['shop.corp.example']);
+    await change(member, json.authorizations);
+    const { status, json: problem } = await member.finalize(json, await aRequest());
+    expect([status, problem.type]).toEqual([403, 'urn:ietf:params:acme:error:orderNotReady']);
+    expect(problem.detail).toContain(state);
+    expect((await member.post(headers.location ?? '')).json.status).toBe(state);
   });
 
   test('FIN-5: padding is tolerated; PEM and plain base64 are malformed', async () => {
@@ -173,6 +187,36 @@ describe('a certificate', () => {
     expect(one.map(({ der }) => der)).toEqual([other[0]?.der, usual.der]);
     expect(other[1]?.der).toEqual(crossed.der);
     expect((await member.post(`${url}/2`)).status).toBe(404);
+  });
+
+  test('AUTO-3: of an auto-approved account holds names, wildcards and addresses of one order', async () => {
+    const directory = await givenDirectory(acme.ca, {
+      allowed_dns_identifiers: ['**'],
+      allowed_ip_identifiers: ['0.0.0.0/0', '::/0'],
+    });
+    const member = await acme.account({ orderValidations: 'auto_approve', directory });
+    const values = ['corp.example', '*.corp.example', '10.1.2.3', 'fd00::1'];
+    const { status, json } = await member.newOrder(values);
+    expect([status, json.status]).toEqual([201, 'ready']);
+    const names = [dns('corp.example'), dns('*.corp.example'), ip('10.1.2.3'), ip('fd00::1')];
+    const done = await member.finalize(json, await aRequest({ names }));
+    expect([done.status, done.json.status]).toEqual([200, 'valid']);
+    const { text } = await member.post(done.json.certificate);
+    expect(readCertificateChainPem(text)[0]?.extensions.subjectAltNames).toEqual(names);
+  });
+
+  test('G-20, CRT-4: of a hundred names under two large RSA keys fits into 16 KiB with its headers', async () => {
+    const issuer = await givenIntermediate(acme.ca, {
+      parent: await givenIntermediate(acme.ca, { path_length: 1 }),
+      private_key_type: 'rsa_4096',
+    });
+    const directory = await givenDirectory(acme.ca, { issuer, allowed_dns_identifiers: ['**'] });
+    const member = await acme.account({ orderValidations: 'auto_approve', directory });
+    const values = Array.from({ length: 100 }, (_, index) => `a-name-of-some-length-${index}.corp.example`);
+    const { json } = await member.newOrder(values);
+    const csr = await aRequest({ names: values.map(dns), keyType: 'rsa_4096' });
+    const { bytes, headers } = await member.post((await member.finalize(json, csr)).json.certificate);
+    expect(bytes.length + JSON.stringify(headers).length).toBeLessThan(16_384);
   });
 
   test('CRT-5: is readable until 30 days after its end', async () => {

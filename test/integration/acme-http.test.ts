@@ -95,6 +95,14 @@ test('HTTP-12: a refusal leaves the connection open', async () => {
   expect([refused.status, refused.headers.connection]).toEqual([400, 'keep-alive']);
 });
 
+test('HTTP-13: a problem is in English, whatever language is asked for', async () => {
+  const asked = { 'Accept-Language': 'de, fr;q=0.5' };
+  const answer = await client.get(`${base}/nothing`, asked);
+  expectProblem(answer, 404);
+  expect(answer.text).toBe((await client.get(`${base}/nothing`)).text);
+  expectProblem(await client.post(`${base}/new-order`, { note: 7 }, { headers: asked }), 400);
+});
+
 test('HTTP-14: an unknown path is a problem with a nonce', async () => {
   for (const path of ['/', '/nothing', '/directory/more']) expectProblem(await client.get(base + path), 404);
   expectProblem(await client.get('https://acme.corp.example/'), 404);
@@ -121,6 +129,15 @@ test('HTTP-18: Host and X-Forwarded-Host change nothing', async () => {
   expect(spoofed.text).toBe(usual.text);
   const signed = await client.post(`${base}/new-order`, {}, { headers: { Host: 'evil.example' } });
   expect(signed.json).toMatchObject({ url: `${base}/new-order` });
+});
+
+test('SEC-5: the path of challenges is a path like others here, for whatever token', async () => {
+  await using guarded = await testAcme({ limitRequests: { count: 2, perMs: 3_600_000 } });
+  const own = guarded.client();
+  const path = 'https://acme.corp.example/.well-known/acme-challenge/';
+  expectProblem(await own.get(`${path}evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA`), 404);
+  expectProblem(await own.get(path), 404);
+  expectProblem(await own.get(`${path}x`), 429, 'urn:ietf:params:acme:error:rateLimited');
 });
 
 test('ERR-4: what nobody expected is a problem with the request id and nothing else of it', async () => {

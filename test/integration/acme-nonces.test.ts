@@ -92,7 +92,7 @@ describe('a signed request', () => {
     ['unknown', { nonce: 'A'.repeat(38) }],
     ['of another length', { nonce: 'abcd' }],
     ['empty', { nonce: 'A' }],
-  ])('NON-7, NON-9: with a nonce that is %s gets one that works', async (_, sent) => {
+  ])('NON-7, NON-9, G-1: with a nonce that is %s gets one that works', async (_, sent) => {
     const refused = await client.post(newOrder, {}, sent);
     expectBadNonce(refused);
     const nonce = refused.headers['replay-nonce'] ?? '';
@@ -138,7 +138,7 @@ test('NON-10: a nonce of one replica is spent on another, once for both', async 
   expect(statuses).toEqual(Array.from({ length: 5 }, () => [201, 400]).flat());
 });
 
-test('NON-10: with the key lost, every client needs one retry on each replica at most', async () => {
+test('NON-10, G-25: with the key lost, every client needs one retry on each replica at most', async () => {
   await using one = await testAcme({ routes: sampleAcmeRoutes });
   await using two = await testAcme({ routes: sampleAcmeRoutes, beside: one });
   const client = await one.account();
@@ -157,6 +157,25 @@ test('NON-10: with the key lost, every client needs one retry on each replica at
   // The other replica has not heard of the new key yet.
   expect((await onTwo.post(newOrder, {}, { nonce: fresh })).status).toBe(201);
   expect((await client.post(newOrder, {}, { nonce: await onTwo.nonce() })).status).toBe(201);
+});
+
+test('NON-13: of a nonce nothing can be foretold, and no bit of it changed', async () => {
+  await using acme = await testAcme({ routes: sampleAcmeRoutes });
+  const client = await acme.account();
+  const nonces = [];
+  for (let count = 0; count < 40; count++)
+    nonces.push((await client.get(await client.url('newNonce'))).headers['replay-nonce']);
+  const bytes = nonces.map((nonce) => Buffer.from(nonce ?? '', 'base64url'));
+  // All but the time in front, in which the clock stands still.
+  for (let bit = 32; bit < 28 * 8; bit++)
+    expect(new Set(bytes.map((one) => (one.readUInt8(bit >> 3) >> (bit & 7)) & 1)).size).toBe(2);
+
+  for (const at of [0, 3, 4, 11, 12, 27]) {
+    const forged = Buffer.from(bytes[0] ?? []);
+    forged.writeUInt8(forged.readUInt8(at) ^ 1, at);
+    const answer = await client.post(await client.url('newOrder'), {}, { nonce: forged.toString('base64url') });
+    expect(answer.json.type).toMatch(/badNonce$/);
+  }
 });
 
 test('NON-11: giving nonces away stores nothing, and what was spent is forgotten when its time is over', async () => {

@@ -1,5 +1,6 @@
 // revokeCert over HTTPS (RFC 8555 section 7.6): whose signature counts, and what the payload may be.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { certIdText } from '../../src/core/cert-id.ts';
 import { parseId } from '../../src/core/ids.ts';
 import { readPublicKey } from '../../src/x509/public-key.ts';
 import { testAcme } from '../support/acme.ts';
@@ -118,4 +119,24 @@ test('JWS-22: a signature that is not by the key in jwk: malformed', async () =>
   );
   expect(problem(answer)).toEqual([400, 'malformed']);
   expect(await stateOf(cert)).toMatchObject({ state: 'valid' });
+});
+
+test('SEC-42: what was revoked at one replica is revoked at another, which had shown it as good', async () => {
+  await using other = await testAcme({ beside: acme });
+  const cert = await aCert();
+  const { ski } = await acme.ca.database.db
+    .selectFrom('signing_certs')
+    .innerJoin('issued_certs', 'issued_certs.signing_cert_id', 'signing_certs.id')
+    .select('signing_certs.ski')
+    .where('issued_certs.id', '=', cert.id)
+    .executeTakeFirstOrThrow();
+  const url = `${await owner.url('renewalInfo')}/${certIdText({ keyIdentifier: ski ?? Buffer.alloc(0), serial: cert.serial })}`;
+  const there = other.client({ key: owner.key, kid: owner.kid });
+  const isOver = async () => new Date((await there.get(url)).json.suggestedWindow.end) < acme.ca.clock.now();
+  expect(await isOver()).toBe(false);
+
+  await post(owner, { certificate: cert.text });
+
+  expect(await isOver()).toBe(true);
+  expect(problem(await post(there, { certificate: cert.text }))).toEqual([400, 'alreadyRevoked']);
 });

@@ -311,7 +311,7 @@ describe('CAA', () => {
     expect(dns.queries.length).toBe(asked);
   });
 
-  test('CAA-9: of 100 names each is looked up, and the one that forbids is found wherever it stands', async () => {
+  test('CAA-9, SEC-13: of 100 names each is looked up, and the one that forbids is found wherever it stands', async () => {
     const identifiers = Array.from({ length: 100 }, (_, index) => name(`n${index}.ours.example`));
     identifiers[63] = name('theirs.example');
     const asked = dns.queries.length;

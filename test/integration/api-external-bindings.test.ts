@@ -97,7 +97,7 @@ describe('create', () => {
     expect(answers.filter(({ body }) => body.code === 'key_id_taken')).toHaveLength(49);
   });
 
-  test('gives no two tokens one MAC key, and stores none in the clear', async () => {
+  test('EAB-9, SEC-29: gives no two tokens one MAC key, and stores none in the clear', async () => {
     const tokens = await Promise.all(Array.from({ length: 20 }, () => create()));
     const keys = tokens.map(({ mac_key }) => mac_key);
     expect(new Set(keys).size).toBe(20);
@@ -165,7 +165,7 @@ describe('retrieve', () => {
     expect(answer).toMatchObject({ status: 200, body: token });
   });
 
-  test('leaves mac_key out for those who may only read', async () => {
+  test('EAB-9: leaves mac_key out for those who may only read', async () => {
     const { mac_key: _, ...token } = await create();
     expect((await api.get(`${path}/${token.id}`, { as: 'read' })).body).toEqual(token);
   });

@@ -70,7 +70,7 @@ const allowed = (row: ApiRoute, holds: Credential['holds']): number | undefined 
 };
 
 describe.each(routes.map((row) => [`${row.method} ${row.path}`, row] as const))('%s', (_name, row) => {
-  test('asks for its permission before it looks at anything else', async () => {
+  test('SEC-12: asks for its permission before it looks at anything else', async () => {
     for (const { name, holds, who } of credentials) {
       const body = row.method === 'GET' ? undefined : '{not json';
       const answer = await api.send(row.method, badRequest(row), body, { as: who });

@@ -34,7 +34,7 @@ const uuidOf = (id: string) => parseId('scrt', id) ?? expect.fail(`${id} is no i
 const roots = new Map<string, { readonly id: string; readonly public_cert: string }>();
 
 describe('variant 1, a generated root', () => {
-  test.each(keyTypes)('of type %s signs itself', async (keyType) => {
+  test.each(keyTypes)('G-33: of type %s signs itself, and has an O beside its CN', async (keyType) => {
     const { status, body, headers } = await root({ private_key_type: keyType });
     expect(status).toBe(201);
     expect(headers.get('location')).toBe(`${PATH}/${body.id}`);

@@ -68,7 +68,7 @@ test('a stop ends the wait for agreement', async () => {
   await expect(waiting).rejects.toThrow();
 });
 
-test('nothing is signed by a clock that is off, and everything again once it is set', async () => {
+test('SEC-32: nothing is signed by a clock that is off, and everything again once it is set', async () => {
   await using test = await testCa();
   const clocks = new ClockWatch(test.ca);
   const ca = { ...test.ca, clock: clocks };

@@ -311,6 +311,11 @@ describe('FIN-12: a signer', () => {
     const reserved = await stateOf();
     expect(reserved).toMatchObject({ state: 'processing', due_at: given.ca.clock.now() });
     expect(await finalize(given.ca, applicant, order, csr)).toMatchObject({ state: 'processing' });
+    // FIN-1: another CSR is not the same request again.
+    expect(await refusalOf(finalize(given.ca, applicant, order, await aRequest()))).toMatchObject({
+      type: 'orderNotReady',
+      status: 403,
+    });
     await work();
     const [cert, ...others] = await certificatesOf(given.ca, order.id);
     expect([cert?.serial, others]).toEqual([reserved.serial, []]);
@@ -422,7 +427,7 @@ test('of a server and workers that complete at once, one does', async () => {
   expect([done.state, done.issuedCertId, others]).toEqual(['valid', cert?.id, []]);
 });
 
-describe('CAA-9: CAA', () => {
+describe('CAA-9, SEC-13: CAA', () => {
   const names = ['a', 'b', 'c'].map((label) => dns(`${label}.corp.example`));
   const dayOld = async () => {
     applicant = await givenApplicant(given.ca, { ...permissive, orderValidations: 'challenge' });

@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Applicant } from '../../src/core/applicant.ts';
 import { formatId } from '../../src/core/ids.ts';
 import { parseCertificate } from '../../src/x509/certificate.ts';
+import { encodeDer, implicit, implicitSequence, oid, sequence } from '../../src/x509/der-writer.ts';
 import { basicConstraints, extendedKeyUsage, keyUsage, mustStaple } from '../../src/x509/extensions.ts';
+import { oids } from '../../src/x509/oids.ts';
 import { type GivenCa, givenCa } from '../support/given.ts';
 import { givenApplicant } from '../support/given-applicant.ts';
 import {
@@ -130,6 +132,35 @@ test.each([
   const problem = await problemOf(finalize(given.ca, applicant, order, await aRequest(request)));
   expect(problem).toMatchObject({ type: 'badCSR', message: expect.stringMatching(message) });
   expect(await stateOf(order.id)).toBe('ready');
+});
+
+test('FIN-8: refuses a name of any other kind with badCSR', async () => {
+  const order = await givenReadyOrder(given.ca, applicant);
+  for (const [kind, other] of [
+    ['email', implicit(1, Buffer.from('a@corp.example'))],
+    ['uri', implicit(6, Buffer.from('spiffe://corp.example'))],
+    ['otherName', implicitSequence(0, oid('1.3.6.1.4.1.311.20.2.3'))],
+  ] as const) {
+    const value = encodeDer(sequence(implicit(2, Buffer.from('shop.corp.example')), other));
+    const extensions = [{ oid: oids.subjectAltName, critical: false, value }];
+    const problem = await problemOf(finalize(given.ca, applicant, order, await aRequest({ extensions, names: [] })));
+    expect(problem).toMatchObject({ type: 'badCSR', message: expect.stringContaining(`kind ${kind}`) });
+  }
+  expect(await stateOf(order.id)).toBe('ready');
+});
+
+test('SEC-40: what breaks a rule of its profile is not signed, and nothing is reserved', async () => {
+  const order = await givenReadyOrder(given.ca, applicant);
+  // Clients of CRLs do not speak HTTPS, which would need a certificate whose CRL they would look for.
+  const ca = { ...given.ca, urls: { ...given.ca.urls, httpUrl: 'https://pki.corp.example' } };
+  expect(await problemOf(finalize(ca, applicant, order, await aRequest()))).toMatchObject({
+    type: 'serverInternal',
+    status: 500,
+    message: expect.stringContaining('not signed'),
+  });
+  expect(await rowOf(order.id)).toMatchObject({ state: 'ready', serial: null, tbs: null });
+  expect(await certificatesOf(given.ca, order.id)).toEqual([]);
+  expect(given.logLines.join('')).toContain('"rule":"plain_http"');
 });
 
 test('FIN-8: what is asked for beyond names and must-staple is ignored', async () => {

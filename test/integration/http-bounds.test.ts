@@ -279,7 +279,7 @@ describe('the client behind a proxy', () => {
   const routes = [row('GET', '/who', ({ clientAddress }) => ({ status: 200, body: clientAddress }))];
   const spoofed = { 'x-forwarded-for': '198.51.100.1, 203.0.113.5' };
 
-  test('is who the trusted proxy says, and the peer where no proxy is trusted', async () => {
+  test('SEC-37: is who the trusted proxy says, and the peer where no proxy is trusted', async () => {
     await using behind = await listening({ trusted: ['127.0.0.0/8'], routes });
     await using direct = await listening({ routes });
 

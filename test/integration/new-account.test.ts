@@ -140,7 +140,7 @@ test('EAB-5: a binding that is sent without need is verified, and spent', async 
   expect(account.externalAccountBinding).toBe(proof.jws);
 });
 
-test('EAB-9: neither the MAC key nor the proof is in the log or the audit log', async () => {
+test('EAB-9, SEC-29: neither the MAC key nor the proof is in the log or the audit log', async () => {
   const { ca, logLines } = world;
   const token = await tokenOf(closed);
   await registerClient(ca, closed, { binding: token.proof });

@@ -60,7 +60,7 @@ const rowsOf = async (accountId: string) => {
 const later = ({ account, directory }: GivenApplicant) =>
   applicantOf(running.ca, { accountId: account.id, slug: directory.slug });
 
-test('ORD-2, ORD-6, ORD-8, ORD-9: identifiers are shown as they were written, duplicates once; authorizations are for the names themselves', async () => {
+test('ORD-2, ORD-6, ORD-8, ORD-9, AUT-7, CHA-2: identifiers are shown as they were written, duplicates once; authorizations are for the names themselves', async () => {
   const applicant = await givenApplicant(running.ca);
   const wish = ['Shop.Corp.Example', '*.corp.example', 'corp.example', 'SHOP.corp.example'];
   const made = await newOrder(running.ca, applicant, {
@@ -93,7 +93,6 @@ test('ORD-2, ORD-6, ORD-8, ORD-9: identifiers are shown as they were written, du
       wildcard: false,
       challenges: ['http-01', 'dns-01', 'tls-alpn-01', 'dns-account-01'],
     },
-    // AUT-7
     { identifier: { type: 'dns', value: 'corp.example' }, wildcard: true, challenges: ['dns-01', 'dns-account-01'] },
     {
       identifier: { type: 'dns', value: 'corp.example' },
@@ -102,7 +101,6 @@ test('ORD-2, ORD-6, ORD-8, ORD-9: identifiers are shown as they were written, du
     },
     { identifier: { type: 'ip', value: 'fd00::1' }, wildcard: false, challenges: ['http-01', 'tls-alpn-01'] },
   ]);
-  // CHA-2
   const tokens = authorizations.flatMap(({ challenges }) => challenges.map(({ token }) => token));
   expect(new Set(tokens).size).toBe(tokens.length);
   for (const token of tokens) expect(token).toMatch(/^[A-Za-z0-9_-]{22,}$/);
@@ -149,7 +147,7 @@ describe('reuse', () => {
     expect((await order(applicant, 'shop.corp.example')).authorizationIds).not.toEqual(first.authorizationIds);
   });
 
-  test('ORD-23: not for another type, name, wildcard or account', async () => {
+  test('ORD-23, SEC-33: not for another type, name, wildcard or account', async () => {
     const { ca } = running;
     const applicant = await givenApplicant(ca);
     const first = await order(applicant, 'corp.example');

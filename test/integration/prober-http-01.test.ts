@@ -282,7 +282,7 @@ describe('H01-5: bounds', () => {
       (socket) => socket.end('HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
     ],
     ['silence', 'did not send a whole answer within 0.2 s', () => undefined],
-  ])('a server that answers with %s: %s', async (_what, detail, talk) => {
+  ])('CHA-12: a server that answers with %s: %s', async (_what, detail, talk) => {
     expect(await tcp(talk)).toEqual(
       failed(expect.stringMatching(/^(connection|incorrectResponse)$/) as never, expect.stringContaining(detail)),
     );

@@ -73,7 +73,7 @@ test.each([
   ['notimp', 'NOTIMP'],
   ['malformed', 'a malformed answer'],
   ['silent', 'no answer in time'],
-] as const)('CAA-10: %s is a failure that gives the name and the answer', async (script, answer) => {
+] as const)('CAA-10, SEC-41: %s is a failure that gives the name and the answer', async (script, answer) => {
   expect(await lookUp('corp.example', { 'corp.example': script })).toEqual({
     outcome: 'failed',
     name: 'corp.example',

@@ -222,7 +222,7 @@ describe('the handshake', () => {
     ['an end', 'closed the connection during the handshake', (socket) => socket.end()],
     ['a reset', 'closed the connection during the handshake', (socket) => socket.resetAndDestroy()],
     ['silence', 'did not finish it within 0.2 s', () => undefined],
-  ])('a server that answers with %s', async (_what, detail, talk) => {
+  ])('CHA-12: a server that answers with %s is a tls error', async (_what, detail, talk) => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       socket.once('data', () => talk(socket));

@@ -89,7 +89,7 @@ async function certified({ days = 90, isRevoked = false }: Certified = {}): Prom
   return id;
 }
 
-test('finished orders go 30 days after their end, with their authorizations and challenges', async () => {
+test('G-23: finished orders go 30 days after their end, with their authorizations and challenges', async () => {
   await ordered();
   await ordered({ state: 'invalid' });
   ca.clock.advance(31 * DAY_MS);

@@ -87,7 +87,7 @@ async function authorized(...all: readonly Authorized[]): Promise<void> {
   }
 }
 
-describe('REV-1: a certificate is revoked by', () => {
+describe('REV-1, SEC-34: a certificate is revoked by', () => {
   test('the account that it was issued to', async () => {
     const cert = await aCert();
     await revoke({ account: owner }, cert);
@@ -123,7 +123,7 @@ describe('REV-1: a certificate is revoked by', () => {
   });
 });
 
-describe('REV-6: no right to revoke has', () => {
+describe('REV-6, SEC-34: no right to revoke has', () => {
   const refused = async (signer: ClientRevocation['signer'], cert: Cert) => {
     await expect(revoke(signer, cert)).rejects.toMatchObject({ type: 'unauthorized', status: 403 });
     expect(await stateOf(cert)).toMatchObject({ state: 'valid' });

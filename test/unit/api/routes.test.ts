@@ -4,7 +4,7 @@ import { apiRoutes } from '../../../src/api/routes.ts';
 
 const routes = apiRoutes('1.2.3');
 
-test('these are all routes, with the permission of each', () => {
+test('SEC-12: these are all routes, with the permission of each', () => {
   expect(routes.map(({ method, path, permission }) => `${permission} ${method} ${path}`)).toEqual([
     'admin GET /v1/signing_certs',
     'admin POST /v1/signing_certs',

@@ -46,6 +46,8 @@ test.each([
   '-a',
   'a_b',
   'a b',
+  '$name.a',
+  '{{name}}.a',
   '10.0.0.1',
   '*.10',
   '**.0x7f',
@@ -58,7 +60,7 @@ test.each([
   'x'.repeat(64),
   '*'.repeat(100_000),
   'a.'.repeat(100_000),
-])('ORD-12: %j is no pattern', (text) => {
+])('ORD-12, SEC-7: %j is no pattern', (text) => {
   const result = parseDnsPattern(text);
   expect(result.ok).toBe(false);
   expect(JSON.stringify(result).length).toBeLessThan(450);

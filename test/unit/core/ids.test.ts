@@ -8,6 +8,13 @@ test('a uuid carries its millisecond, version and variant', () => {
   expect(uuid).toBe('01920000-0001-7000-8000-000000000000');
 });
 
+test('ACC-14: 74 bits of a uuid are random, and none of them counts', () => {
+  const bits = Array.from({ length: 64 }, () => BigInt(`0x${newUuid(new Date(0)).replaceAll('-', '')}`));
+  const [first = 0n] = bits;
+  const moving = bits.reduce((seen, one) => seen | (one ^ first), 0n);
+  expect(moving.toString(2).replaceAll('0', '')).toHaveLength(74);
+});
+
 test('sorting by id is sorting by creation', () => {
   const ids = [1, 2, 3, 1_000_000].map((ms) => formatId('ordr', newUuid(new Date(1_700_000_000_000 + ms))));
   expect([...ids].sort()).toEqual(ids);

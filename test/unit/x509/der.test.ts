@@ -63,7 +63,7 @@ test.each([
   expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'malformed' }));
 });
 
-test('refuses deep nesting without running out of stack', () => {
+test('SEC-22: refuses deep nesting without running out of stack', () => {
   let nested: Buffer = Buffer.of(0x05, 0x00);
   for (let depth = 0; depth < 30; depth++) nested = encodeDer(sequence(raw(nested)));
   expect(() => parseDer(nested, 'the value')).toThrow(expect.objectContaining({ code: 'malformed' }));
@@ -71,7 +71,7 @@ test('refuses deep nesting without running out of stack', () => {
   expect(() => parseDer(indefinite, 'the value')).toThrow(expect.objectContaining({ code: 'malformed' }));
 });
 
-test('refuses too many bytes and too many elements', () => {
+test('SEC-22: refuses too many bytes and too many elements', () => {
   const large = encodeDer(octetString(Buffer.alloc(70_000)));
   expect(() => parseDer(large, 'the value')).toThrow('at most 65536');
   expect(bytesOf(parseDer(large, 'the value', 80_000))).toEqual(large);

@@ -99,7 +99,7 @@ test.each([
   });
 });
 
-test('mutants of extensions alone, where no signature protects the readers', async () => {
+test('SEC-11: mutants of extensions alone, where no signature protects the readers', async () => {
   const der = encodeDer(encodeExtensions(extensions));
   await eachMutant(31, 2_000, der, async (mutant) => {
     const found = await outcome(mutant, () => parseExtensions(parseDer(mutant, 'it'), 'the certificate'));

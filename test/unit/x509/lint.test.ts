@@ -106,7 +106,7 @@ test.each<[string, () => Parts]>([
   ['crl_url', () => replacing(6, crlDistributionPoint(`${url}y`))],
   ['ocsp_url', () => replacing(7, authorityInfoAccess({ caIssuers: url }))],
   ['issuer_url', () => replacing(7, authorityInfoAccess({ ocsp: url, caIssuers: `${url}y` }))],
-])('bytes that break the rule %s are named by it', (rule, parts) => {
+])('SEC-40: bytes that break the rule %s are named by it', (rule, parts) => {
   expect(lintLeaf(bytes(parts()), fields)).toEqual({ broken: rule });
 });
 
