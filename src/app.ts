@@ -9,6 +9,7 @@ import { processEnvironment } from './config/load.ts';
 import type { Settings } from './config/settings.ts';
 import type { Ca } from './core/ca.ts';
 import { ClockWatch } from './core/clock-watch.ts';
+import { listDirectories } from './core/directories.ts';
 import { openNonces } from './core/nonces.ts';
 import { Periodic } from './core/periodic.ts';
 import type { ChallengeProber } from './core/ports.ts';
@@ -48,16 +49,18 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const PING_INTERVAL_MS = 5_000;
 const TLS_FILES_INTERVAL_MS = 10_000;
+const DIRECTORIES_TOLD = 5;
 // With what it takes to close the rest, less than 25 s.
 const DRAIN_MS = 15_000;
 
 export type App = {
-  readonly acmeUrl: string;
   readonly apiUrl: string;
   readonly opsUrl: string;
   readonly httpUrl: string;
   /** File with the trust anchors of our own HTTPS; undefined where the operator's certificate is served. */
   readonly anchorsFile: string | undefined;
+  /** The newest ACME servers. */
+  readonly directoryUrls: readonly string[];
   /** Takes no new work, lets requests under way finish, and closes everything. */
   stop(reason: string): Promise<void>;
 };
@@ -141,17 +144,18 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
       events,
     }),
   );
+  const newest = await listDirectories(ca, {}, { limit: DIRECTORIES_TOLD, sort: 'id', direction: 'desc' });
   // Last: what it contacts must know every listener.
   scope.use(startWorker(ca));
   state.stage = 'serving';
   events.serverReady({ startMs: performance.now() });
   const running = scope.move();
   return {
-    acmeUrl: acmeListener.url,
     apiUrl: apiListener.url,
     opsUrl: opsListener.url,
     httpUrl: httpListener.url,
     anchorsFile,
+    directoryUrls: newest.items.map(({ directoryUrl }) => directoryUrl),
     async stop(reason) {
       const begun = performance.now();
       state.stage = 'stopping';

@@ -26,6 +26,7 @@ export function acmeDoor({ ca, nonces, routes }: AcmeDoorOptions): Door {
           ])
         : [postingRoute(ca, nonces, row.path, row)],
     ),
+    signpost: `The ACME server of a directory begins at ${directoryUrl(ca.urls, '<slug>')}.`,
     bodyCapBytes: BODY_CAP,
     deadlineMs: DEADLINE_MS,
     accessLevel: 'info',

@@ -23,6 +23,7 @@ export function apiDoor({ ca, routes, ...credentials }: ApiDoorOptions): Door {
   return {
     name: 'api',
     routes: routes.map((row) => httpRoute(row, ca, authenticate)),
+    signpost: 'The interface begins at /v1; /v1/docs describes it.',
     bodyCapBytes: BODY_CAP,
     deadlineMs: DEADLINE_MS,
     accessLevel: 'info',

@@ -30,7 +30,7 @@ export async function commandLine(args: readonly string[]): Promise<number> {
 
   program
     .command('serve')
-    .description('Serve the management interface /v1 until SIGINT or SIGTERM.')
+    .description('Serve ACME and the management interface /v1 until SIGINT or SIGTERM.')
     .action(runs(async (settings) => (await import('./serve.ts')).serve(settings)));
 
   program

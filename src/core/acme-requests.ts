@@ -127,7 +127,9 @@ function keptByVersion<Row extends { readonly version: number }>(
 }
 
 const noDirectory = (slug: string): AcmeError =>
-  new AcmeError('malformed', `There is no directory ${quoted(slug, 63)} here.`, { status: 404 });
+  new AcmeError('malformed', `There is no directory ${quoted(slug, 63)} here; check the directory URL.`, {
+    status: 404,
+  });
 
 /**
  * The account that a kid names, as its requests may use it (JWS-10, JWS-11, DIR-5, ACC-11). Throws

@@ -177,7 +177,7 @@ async function inVersionOf(ca: Ca, applicant: Applicant, { directory_version }: 
   if (directory.version === directory_version) return applicant;
   const changed = await findDirectory(ca.database.db, directory.id);
   if (changed === undefined)
-    throw new AcmeError('malformed', `There is no directory ${directory.requestSlug} here.`, { status: 404 });
+    throw new AcmeError('malformed', `The directory ${directory.requestSlug} has been deleted.`, { status: 404 });
   return { ...applicant, directory: { ...directory, ...changed } };
 }
 

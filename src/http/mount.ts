@@ -6,7 +6,7 @@ import { logWhenEnded } from './access-log.ts';
 import { readBody } from './body.ts';
 import type { TrustedProxies } from './client-address.ts';
 import { ClientGone, type Exchange, openExchange } from './exchange.ts';
-import { RefusedRequest, refusal } from './refusals.ts';
+import { type Refusal, RefusedRequest, refusal } from './refusals.ts';
 import { preflightHeaders, sendReply } from './reply.ts';
 import type { RequestLimiter } from './request-limiter.ts';
 import type { Door, HttpReply, HttpRoute } from './route.ts';
@@ -123,7 +123,7 @@ async function runRoute(
 }
 
 async function answerWithoutRoute(door: Door, { head, allow }: Exchange): Promise<HttpReply> {
-  if (allow.size === 0) throw new RefusedRequest(refusal('not_found'));
+  if (allow.size === 0) throw new RefusedRequest(nothingThere(door));
   if (head.method !== 'OPTIONS') throw new RefusedRequest(refusal('method_not_allowed', { allow: [...allow] }));
   const headers = { Allow: [...allow].join(', ') };
   return {
@@ -131,6 +131,11 @@ async function answerWithoutRoute(door: Door, { head, allow }: Exchange): Promis
     headers:
       door.crossOrigin === undefined ? headers : { ...headers, ...preflightHeaders(door.crossOrigin, [...allow]) },
   };
+}
+
+function nothingThere({ signpost }: Door): Refusal {
+  const refused = refusal('not_found');
+  return signpost === undefined ? refused : { ...refused, detail: `${refused.detail} ${signpost}` };
 }
 
 function replyToError({ door, events }: Mounting, { head }: Exchange, error: unknown): HttpReply {

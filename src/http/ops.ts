@@ -20,6 +20,7 @@ export function opsDoor({ metrics, events, ready, live = {}, timing }: OpsOption
   const askReady = tellingChanges(askingOf(ready, events, timing), events);
   return {
     name: 'ops',
+    signpost: 'There are /livez, /readyz and /metrics.',
     bodyCapBytes: 0,
     deadlineMs: 10_000,
     accessLevel: 'debug',

@@ -68,6 +68,8 @@ export type Door = {
   readonly deadlineMs: number;
   /** Level of the access line of a request that went well. */
   readonly accessLevel: LogLevel;
+  /** Where to look instead, for who asks for a path that is not there. */
+  readonly signpost?: string;
   /** The reply to what the base itself refuses. `requestId` is absent where bytes came that are no request. */
   readonly refuse: (refusal: Refusal, requestId: string | undefined) => HttpReply;
   /** The reply to an error that a route expects; undefined for all others, which become an internal error. */

@@ -105,7 +105,9 @@ test('HTTP-13: a problem is in English, whatever language is asked for', async (
 
 test('HTTP-14: an unknown path is a problem with a nonce', async () => {
   for (const path of ['/', '/nothing', '/directory/more']) expectProblem(await client.get(base + path), 404);
-  expectProblem(await client.get('https://acme.corp.example/'), 404);
+  const atRoot = await client.get('https://acme.corp.example/');
+  expectProblem(atRoot, 404);
+  expect(atRoot.json).toMatchObject({ detail: expect.stringContaining('/acme/<slug>/directory.') });
   expectProblem(await client.get('https://acme.corp.example/acme/'), 404);
 });
 

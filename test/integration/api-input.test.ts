@@ -292,7 +292,10 @@ describe('a refusal', () => {
   });
 
   test('of an unknown path needs no credential', async () => {
-    expect(await api.get('/v1/nothing', { as: 'nobody' })).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(await api.get('/v1/nothing', { as: 'nobody' })).toMatchObject({
+      status: 404,
+      body: { code: 'not_found', detail: expect.stringContaining('/v1/docs describes it') },
+    });
   });
 
   test('of a method names those that the path takes', async () => {

@@ -164,5 +164,8 @@ test('probes are logged at debug, and nothing else is here', async () => {
   const nothing = await ops.ask('/v1/signing_certs');
 
   expect(nothing.status).toBe(404);
+  expect(await nothing.json()).toMatchObject({
+    detail: 'Nothing is at this path. There are /livez, /readyz and /metrics.',
+  });
   expect(ops.records().find(({ message }) => message === 'request')).toMatchObject({ level: 'debug', door: 'ops' });
 });

@@ -89,7 +89,7 @@ describe('from nothing', () => {
 
     expect(people.stderr).toContain('names=["::1","localhost"]');
     expect(people.stdout).toContain('token create --name me --permission admin');
-    expect(people.stdout).toContain('/acme/<slug>/directory');
+    expect(people.stdout).toContain('https://[::1]:8443/acme/<slug>/directory   (no directory yet)');
     expect(machines.stdout).toBe('');
     const lines = machines.stderr
       .trim()
