@@ -17,10 +17,10 @@ const BACKDATE_MS = 60_000;
 /** Between two builds; as long as one takes, where that is long. */
 const PAUSE_MS = 200;
 const LONG_BUILD_MS = 1_000;
-/** A chunk is one value on the wire, and is read in one turn of the event loop. */
-const ENTRIES_AT_ONCE = 10_000;
+/** A chunk is one value on the wire, taken in one turn of the event loop; more of them would cost more in all. */
+const ENTRIES_AT_ONCE = 50_000;
 
-type Entries = { readonly bytes: Buffer; readonly count: number };
+type Entries = { readonly pieces: readonly Buffer[]; readonly count: number };
 
 /**
  * Builds the CRL of a CA cert whose key is here. That of a deleted one is its last: it outlives every certificate on it.
@@ -36,7 +36,7 @@ export async function buildCrl(ca: Ca, id: string, state: CrlState, claim?: Clai
   const tbs = buildTbsCrl({
     ...dates,
     number,
-    entries: entries.bytes,
+    entries: entries.pieces,
     issuer: issuer.subject,
     issuerKeyIdentifier: issuer.keyIdentifier,
     issuerKeyType: signer.keyType,
@@ -64,20 +64,20 @@ export async function buildCrl(ca: Ca, id: string, state: CrlState, claim?: Clai
 }
 
 /** Grows even where an older database was restored, or the clock set back. */
-export function nextNumber(last: string | null, now: Date): bigint {
+function nextNumber(last: string | null, now: Date): bigint {
   const [time, following] = [BigInt(now.getTime()), BigInt(last ?? 0) + 1n];
   return time > following ? time : following;
 }
 
 /** What has expired stays until it has stood on one CRL after its end (RFC 5280 section 3.3). */
 async function gatherEntries(ca: Ca, id: string, { this_update }: CrlState): Promise<Entries> {
-  const chunks: Buffer[] = [];
+  const pieces: Buffer[] = [];
   let count = 0;
   const from = { endsFrom: this_update ?? new Date(0), limit: ENTRIES_AT_ONCE };
   for (let after: Buffer = Buffer.alloc(0); ; ) {
     const chunk = await readEntries(ca.database.db, id, { after, ...from });
-    if (chunk === undefined) return { bytes: Buffer.concat(chunks), count };
-    chunks.push(chunk.entries);
+    if (chunk === undefined) return { pieces, count };
+    pieces.push(chunk.entries);
     count += chunk.count;
     after = chunk.last;
   }

@@ -42,7 +42,7 @@ async function sign({ subject, spki }: Certificate, signer: Signer, dates: Dates
   const tbs = buildTbsCrl({
     ...dates,
     number: BigInt(dates.thisUpdate.getTime()),
-    entries: Buffer.alloc(0),
+    entries: [],
     issuer: subject.der,
     issuerKeyIdentifier: keyIdentifierOf(spki),
     issuerKeyType: signer.keyType,

@@ -7,6 +7,7 @@ import {
   explicit,
   integer,
   sequence,
+  sequenceHeader,
   sequenceOfEncoded,
   time,
 } from './der-writer.ts';
@@ -34,8 +35,8 @@ export type CrlFields = {
   readonly issuer: Buffer;
   readonly thisUpdate: Date;
   readonly nextUpdate: Date;
-  /** Entries of `crlEntry`, one after the other. */
-  readonly entries: Buffer;
+  /** Entries of `crlEntry`, one after the other, in any number of pieces. */
+  readonly entries: readonly Buffer[];
   readonly number: bigint;
   /** Subject key identifier of the issuer. */
   readonly issuerKeyIdentifier: Buffer;
@@ -51,7 +52,7 @@ export function crlEntry(serial: Buffer, revokedAt: Date, reason: CrlReason): Bu
   return encodeDer(sequence(integer(serial), time(revokedAt), code === 0 ? undefined : encodeExtensions([extension])));
 }
 
-/** A version 2 TBSCertList. The entries are copied as they are; a list without entries has no such field. */
+/** A version 2 TBSCertList. The entries are copied once, as they are; a list without entries has no such field. */
 export function buildTbsCrl(fields: CrlFields): Buffer {
   const extensions = [authorityKeyIdentifier(fields.issuerKeyIdentifier), crlNumber(fields.number)];
   return sequenceOfEncoded(
@@ -60,7 +61,7 @@ export function buildTbsCrl(fields: CrlFields): Buffer {
     fields.issuer,
     encodeDer(time(fields.thisUpdate)),
     encodeDer(time(fields.nextUpdate)),
-    ...(fields.entries.length > 0 ? [sequenceOfEncoded(fields.entries)] : []),
+    ...(fields.entries.some(({ length }) => length > 0) ? [sequenceHeader(fields.entries), ...fields.entries] : []),
     encodeDer(explicit(0, encodeExtensions(extensions))),
   );
 }

@@ -82,10 +82,12 @@ export const implicitSetOfRaw = (number: number, members: Buffer): Encodable =>
 export const sequenceOfRaw = (children: Buffer): Encodable => leaf(tags.sequence, children);
 
 /** A SEQUENCE of elements that are encoded already, copied once and never as text: for those of many megabytes. */
-export function sequenceOfEncoded(...elements: readonly Buffer[]): Buffer {
-  const length = elements.reduce((sum, element) => sum + element.length, 0);
-  return Buffer.concat([Buffer.of(tags.sequence), lengthOctets(length), ...elements]);
-}
+export const sequenceOfEncoded = (...elements: readonly Buffer[]): Buffer =>
+  Buffer.concat([sequenceHeader(elements), ...elements]);
+
+/** What stands before the elements of such a SEQUENCE. */
+export const sequenceHeader = (elements: readonly Buffer[]): Buffer =>
+  Buffer.concat([Buffer.of(tags.sequence), lengthOctets(elements.reduce((sum, { length }) => sum + length, 0))]);
 
 function lengthOctets(length: number): Buffer {
   if (length < 0x80) return Buffer.of(length);

@@ -5,6 +5,7 @@ import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { benchAcme } from './acme.ts';
 import { benchApi } from './api.ts';
+import { benchCrl } from './crl.ts';
 import type { BenchOptions, Figure } from './figure.ts';
 import { benchOcsp } from './ocsp.ts';
 import { benchStart } from './start.ts';
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<readon
   start: benchStart,
   api: benchApi,
   acme: benchAcme,
+  crl: benchCrl,
   ocsp: benchOcsp,
 };
 

@@ -331,7 +331,7 @@ test('openssl verifies our CRL, refuses what it lists, and we read the CRL of op
       issuer: root.name,
       thisUpdate: new Date(Date.now() - 60_000),
       nextUpdate: new Date(Date.now() + 86_400_000),
-      entries,
+      entries: [entries],
       number: BigInt(Date.now()),
       issuerKeyIdentifier: keyIdentifierOf(root.key.spki),
       issuerKeyType: signer.keyType,

@@ -25,7 +25,7 @@ export async function foreignCrl(ca: ForeignCa, parts: CrlParts = {}): Promise<s
     issuer: parts.issuer ?? ca.subject,
     thisUpdate,
     nextUpdate: parts.nextUpdate ?? new Date('2026-06-17T00:00:00Z'),
-    entries: Buffer.concat((parts.revoked ?? []).map((serial) => crlEntry(serial, thisUpdate, 'cACompromise'))),
+    entries: (parts.revoked ?? []).map((serial) => crlEntry(serial, thisUpdate, 'cACompromise')),
     number: parts.number ?? 1n,
     issuerKeyIdentifier: parts.keyIdentifier ?? keyIdentifierOf(ca.key.spki),
     issuerKeyType: signer.keyType,

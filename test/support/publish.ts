@@ -6,7 +6,7 @@ import { publishDoor } from '../../src/publish/door.ts';
 import { publishRoutes } from '../../src/publish/routes.ts';
 import { type TestCa, type TestCaOptions, testCa } from './ca.ts';
 
-export type Published = {
+type Published = {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;

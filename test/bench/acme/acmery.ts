@@ -26,7 +26,7 @@ export async function startAcmery(name: string, fill?: (databaseUrl: string) => 
   const folder = await temporaryFolder(opened, 'acmery');
   const database = await benchPostgres(opened, folder);
   await fill?.(database.url);
-  const ports = { acme: await freePort(), api: await freePort(), ops: await freePort() };
+  const ports = { acme: await freePort(), api: await freePort(), http: await freePort(), ops: await freePort() };
   const responder = await responderPorts();
   const env = {
     DATABASE_URL: database.url,

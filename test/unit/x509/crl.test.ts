@@ -35,7 +35,7 @@ async function aCrl(entries: Buffer): Promise<Buffer> {
     issuer,
     thisUpdate: new Date('2026-11-21T00:00:00Z'),
     nextUpdate: new Date('2026-11-27T23:59:59Z'),
-    entries,
+    entries: [entries],
     number: 1_795_000_000_000n,
     issuerKeyIdentifier: Buffer.alloc(20, 3),
     issuerKeyType: signer.keyType,
