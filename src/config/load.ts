@@ -48,7 +48,7 @@ export function loadSettings(sources: SettingSources): Settings {
   const loaded = values as unknown as Settings;
   const mismatch = firstMismatch(loaded);
   if (mismatch !== undefined) throw new SettingsError([mismatch]);
-  return loaded;
+  return { ...loaded, ...urlsOfListeners(loaded, given) };
 }
 
 export const processEnvironment = (): SettingSources['env'] => process.env;
@@ -135,6 +135,22 @@ function fileText(value: unknown): string | undefined {
     return entries.every((entry) => entry !== undefined) ? entries.join(',') : undefined;
   }
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
+}
+
+/** URLs that nobody gave lead to where the listeners are. A port that the system chooses is not known yet. */
+function urlsOfListeners(loaded: Settings, given: ReadonlyMap<SettingName, Given>): Partial<Settings> {
+  const urls = (['publicUrl', 'httpUrl'] as const).flatMap((name) => {
+    const { portOf } = settings[name];
+    const port = portOf === undefined ? 0 : loaded[portOf].port;
+    return given.has(name) || port === 0 ? [] : [[name, withPort(loaded[name], port)]];
+  });
+  return Object.fromEntries(urls);
+}
+
+function withPort(text: string, port: number): string {
+  const url = new URL(text);
+  url.port = String(port);
+  return url.origin;
 }
 
 function firstMismatch({ tlsCertFile, tlsKeyFile }: Settings): string | undefined {

@@ -25,6 +25,8 @@ export type Setting<T> = {
   /** How the default is described when it is not a fixed text. */
   readonly fallbackText: string;
   readonly about: string;
+  /** The listener whose port stands in the default. */
+  readonly portOf?: 'acmeListen' | 'httpListen';
   /** Given by the variable, or by a file that `<variable>_FILE` or `--<flag>-file` names; other users read flags. */
   readonly isSecret?: true;
 };
@@ -71,11 +73,13 @@ export const settings = {
   }),
   publicUrl: withDefault(publicUrl, 'https://localhost:8443', {
     env: 'ACMERY_PUBLIC_URL',
+    portOf: 'acmeListen',
     about:
       'Where clients reach us; it ends up in directory URLs and account URLs for years. `{slug}` as the first label of its host gives every directory a host of its own.',
   }),
   httpUrl: withDefault(urlOf('http'), 'http://localhost:8080', {
     env: 'ACMERY_HTTP_URL',
+    portOf: 'httpListen',
     about: 'Where CRLs, OCSP and CA certificates are found; it stands in certificates for years.',
   }),
   trustedProxies: withDefault(listOf(cidr), '', {
@@ -181,10 +185,12 @@ export const flagOf = (name: SettingName): string => {
   return settings[name].isSecret ? `${flag}-file` : flag;
 };
 
-type Row = Pick<Setting<unknown>, 'env' | 'about' | 'isSecret'>;
+type Row = Pick<Setting<unknown>, 'env' | 'about' | 'portOf' | 'isSecret'>;
 
 function withDefault<T>(kind: ValueKind<T>, fallback: string, row: Row): Setting<T> {
-  return { ...row, kind, fallback, fallbackText: fallback === '' ? 'none' : `\`${fallback}\`` };
+  const shown = fallback === '' ? 'none' : `\`${fallback}\``;
+  const fallbackText = row.portOf === undefined ? shown : `${shown}, with the port of the listener`;
+  return { ...row, kind, fallback, fallbackText };
 }
 
 function optional<T>(kind: ValueKind<T>, row: Row & { fallbackText: string }): Setting<T | undefined> {

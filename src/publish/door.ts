@@ -13,6 +13,7 @@ const DEADLINE_MS = 30_000;
 export const publishDoor = ({ ca, routes }: PublishDoorOptions): Door => ({
   name: 'publish',
   routes: routes.map((row) => httpRoute(row, ca)),
+  signpost: 'Certificates name the URLs of their CRL, of OCSP and of their CA.',
   bodyCapBytes: 0,
   deadlineMs: DEADLINE_MS,
   // Every relying party asks, again and again.

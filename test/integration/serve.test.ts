@@ -16,7 +16,8 @@ const NOBODY = 65_534;
 
 async function aDataDir(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'acmery-serve-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  // The Postgres of a server that was killed ends, and writes, a moment after it.
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 10 }));
   return folder;
 }
 

@@ -34,6 +34,20 @@ test('without any source every setting has its default', () => {
   });
 });
 
+test.each([
+  [{}, 'https://localhost:8443', 'http://localhost:8080'],
+  [{ 'acme-listen': '127.0.0.1:9443', 'http-listen': '[::1]:9080' }, 'https://localhost:9443', 'http://localhost:9080'],
+  [{ 'acme-listen': '0.0.0.0:443', 'http-listen': '0.0.0.0:80' }, 'https://localhost', 'http://localhost'],
+  [{ 'acme-listen': '127.0.0.1:0', 'http-listen': '127.0.0.1:0' }, 'https://localhost:8443', 'http://localhost:8080'],
+  [
+    { 'acme-listen': '127.0.0.1:9443', 'public-url': 'https://ca.corp.example', 'http-url': 'http://ca.corp.example' },
+    'https://ca.corp.example',
+    'http://ca.corp.example',
+  ],
+])('with %j clients are told %s and %s', (flags, publicUrl, httpUrl) => {
+  expect(load({ flags })).toMatchObject({ publicUrl, httpUrl });
+});
+
 test('a flag wins over the environment, which wins over the file', () => {
   const file = configFile('logLevel: debug\ndataDir: from-file\nopsListen: 127.0.0.1:1\n');
   const settings = load({
