@@ -31,7 +31,8 @@ const byTls: Wanted = { ...ofEc, names: ['alpn.corp.example'], challenge: 'tls-a
 const afterChange: Wanted = { ...ofEc, names: ['after.corp.example'] };
 const approved: Wanted = { ...ofEc, names: ['approved.corp.example'], challenge: 'none' };
 const approvedRsa: Wanted = { ...approved, names: ['approved-rsa.corp.example'], keyType: 'rsa_2048' };
-const approvedWildcard: Wanted = { ...approved, names: ['*.approved.corp.example'] };
+const approvedWildcard: Wanted = { ...approved, names: ['*.approved-wild.corp.example'] };
+const approvedMix: Wanted = { ...approved, names: ['mix.corp.example', '*.mix.corp.example', '127.0.0.1'] };
 
 /** What the recipes ask for; the keys are the clients' defaults. */
 const ofRecipe = { names: ['shop.corp.example'] };
@@ -131,6 +132,12 @@ export const scenarios: readonly Scenario[] = [
     name: 'auto_approve: issues a wildcard',
     isFor: ({ hasWildcards }) => hasWildcards,
     play: issue(approvedWildcard),
+  },
+  {
+    ...byPolicy,
+    name: 'auto_approve: issues for a name, a wildcard and an address in one order',
+    isFor: ({ hasSeveralNames, hasWildcards, hasIpAddresses }) => hasSeveralNames && hasWildcards && hasIpAddresses,
+    play: issue(approvedMix),
   },
   {
     account: 'recipe',

@@ -28,5 +28,6 @@ test('acme-client registers, issues in every way it knows, renews, changes its k
     'auto_approve: renews',
     'auto_approve: issues for an RSA key',
     'auto_approve: issues a wildcard',
+    'auto_approve: issues for a name, a wildcard and an address in one order',
   ]);
 }, 120_000);

@@ -78,7 +78,7 @@ test('DIR-4: a slash at its end is no redirect, and there is nothing at the root
   expect(await client.get('https://acme.corp.example/')).toMatchObject({ status: 404 });
 });
 
-test('DIR-4, JWS-13: with a host for each directory, the bare root is the directory of its host', async () => {
+test('DIR-4, JWS-13, HTTP-18: with a host for each directory, the bare root is the directory of its host', async () => {
   await using acme = await testAcme({ publicUrl: 'https://{slug}.acme.corp.example:8443', directory: { slug: 'web' } });
   await givenDirectory(acme.ca, { slug: 'mail' });
   const client = await acme.account();
@@ -88,6 +88,9 @@ test('DIR-4, JWS-13: with a host for each directory, the bare root is the direct
   expect([read.status, read.json.newOrder]).toEqual([200, 'https://web.acme.corp.example:8443/acme/web/new-order']);
   expect((await client.get('https://mail.acme.corp.example/')).json.newOrder).toContain('https://mail.acme.');
   expect((await client.post(root)).status).toBe(200);
+  // Elsewhere the path says which one it is.
+  const { json } = await client.get(client.target.directoryUrl, { Host: 'mail.acme.corp.example:8443' });
+  expect(json).toEqual(read.json);
   expect(client.kid).toContain('https://web.acme.corp.example:8443/acme/web/account/');
   for (const host of ['acme.corp.example', 'other.example', 'a.web.acme.corp.example', 'gone.acme.corp.example'])
     expect((await client.get(`https://${host}/`)).status).toBe(404);

@@ -206,9 +206,10 @@ describe('a certificate', () => {
   });
 
   test('G-20, CRT-4: of a hundred names under two large RSA keys fits into 16 KiB with its headers', async () => {
+    const large = { private_key_type: 'rsa_4096' } as const;
     const issuer = await givenIntermediate(acme.ca, {
-      parent: await givenIntermediate(acme.ca, { path_length: 1 }),
-      private_key_type: 'rsa_4096',
+      ...large,
+      parent: await givenIntermediate(acme.ca, { ...large, path_length: 1 }),
     });
     const directory = await givenDirectory(acme.ca, { issuer, allowed_dns_identifiers: ['**'] });
     const member = await acme.account({ orderValidations: 'auto_approve', directory });

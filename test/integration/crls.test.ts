@@ -70,7 +70,7 @@ test('a new CA has an empty CRL, which openssl accepts', async () => {
   expect((crl.nextUpdate?.getTime() ?? 0) - crl.thisUpdate.getTime()).toBe(7 * DAY_MS - 1_000);
 });
 
-test('openssl refuses a revoked certificate by the CRLs of its chain, and no other', async () => {
+test('REV-7: openssl refuses a revoked certificate by the CRLs of its chain, and no other', async () => {
   await using world = await given();
   const { ca, root, issuer } = world;
   const [revoked, good] = [await world.cert(), await world.cert()];
@@ -179,7 +179,7 @@ test('an expired certificate leaves after it has stood on one CRL past its end',
   expect(await isOnNext()).toBe(false);
 });
 
-test('what a process that was killed between the revocation and its mark left behind is found by the sweep', async () => {
+test('SEC-42: what a process that was killed between the revocation and its mark left behind is found by the sweep', async () => {
   await using world = await given();
   const { ca, issuer, db } = world;
   const { id, serial } = await world.cert();

@@ -492,7 +492,7 @@ describe('CAA-9, SEC-13: CAA', () => {
     expect(asked).toEqual([]);
   });
 
-  test('CAA-13: is never looked up for what is approved without a challenge', async () => {
+  test('CAA-13, AUTO-7: is never looked up for what is approved without a challenge', async () => {
     given.ca.clock.advance(9 * HOUR_MS);
     applicant = await applicantOf(given.ca, { accountId: applicant.account.id, slug: applicant.directory.slug });
     await finalize(given.ca, applicant, order, await aRequest());

@@ -13,7 +13,8 @@ import { parseCrl } from '../../src/x509/crl-reader.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { admin } from '../support/given.ts';
 import { buildDueCrls, crlOf } from '../support/given-crl.ts';
-import { givenRoot } from '../support/given-signing-cert.ts';
+import { givenDirectory } from '../support/given-directory.ts';
+import { givenIntermediate, givenRoot } from '../support/given-signing-cert.ts';
 import { openssl } from '../support/openssl.ts';
 import { testPublish } from '../support/publish.ts';
 
@@ -60,6 +61,15 @@ test.each([
 
   expect(headers.get('cache-control')).toBe(`public, max-age=${seconds}`);
   expect(timeOf(headers, 'expires')).toBeLessThanOrEqual(end.getTime());
+});
+
+test('DIR-6: the allow list of a directory is not for what its certificates point to', async () => {
+  await using world = await given();
+  const issuer = await givenIntermediate(world.ca, { parent: world.root });
+  await givenDirectory(world.ca, { issuer, remote_ip_whitelist: ['10.9.0.0/16'] });
+  await buildDueCrls(world.ca);
+  const id = formatId('scrt', issuer.id);
+  for (const path of [`/crl/${id}.crl`, `/ca/${id}.crt`]) expect((await world.get(path)).status, path).toBe(200);
 });
 
 test('who has the CRL is told so until there is another one', async () => {
@@ -122,7 +132,7 @@ test('metrics say how old each CRL is, whoever built it, and forget deleted CAs'
   expect(await world.metrics()).not.toContain(id);
 });
 
-test('our own HTTPS certificate names an empty CRL of its CA, and openssl accepts both', async () => {
+test('G-24: our own HTTPS certificate names an empty CRL of its CA, and openssl accepts both', async () => {
   await using world = await given();
   const { ca } = world;
   let served: ServingCertificate | undefined;

@@ -97,6 +97,7 @@ async function byHand(
   await using answers = new AsyncDisposableStack();
   if (type === 'http-01') answers.use(await serveWebRoot(folder, applicant.httpPort));
   for (const authz of await client.getAuthorizations(order)) {
+    if (authz.status === 'valid') continue;
     const challenge = authz.challenges.find((offered) => offered.type === type);
     if (challenge === undefined || type === 'none') throw new Error(`${type} is not offered`);
     const keyAuthorization = await client.getChallengeKeyAuthorization(challenge);
