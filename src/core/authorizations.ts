@@ -18,6 +18,7 @@ import { authorizationState, shownChallenges } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { type AcmeChallenge, acmeChallenge, retryAfterOf } from './challenges.ts';
 import { formatId } from './ids.ts';
+import { noteFailure } from './rate-limits.ts';
 
 export type AcmeAuthorization = {
   readonly id: string;
@@ -52,27 +53,35 @@ export async function deactivateAuthorization(
   id: string | undefined,
 ): Promise<AcmeAuthorization> {
   const seen = await getAuthorization(ca, applicant, id);
-  const endedOrders = await ca.database.inTransaction((tx) => end(tx, applicant, seen.id));
+  const ended = await ca.database.inTransaction((tx) => end(tx, applicant, seen.id));
   const authorization = await getAuthorization(ca, applicant, id);
   if (authorization.state !== 'deactivated')
     throw new AcmeError(
       'malformed',
       `The authorization is ${authorization.state}; only a pending or valid one can be deactivated.`,
     );
-  if (endedOrders !== undefined) {
+  if (ended !== undefined) {
+    // Or whoever ends it before the last try could have a name looked for without end (ORD-28).
+    if (ended.wasTried) await noteFailure(ca, applicant.account.id, seen.identifier.value);
     ca.events.authorizationDeactivated({
       id: formatId('authz', seen.id),
       account: formatId('acmk', applicant.account.id),
       directory: applicant.directory.slug,
       requestId: applicant.requestId,
-      endedOrders,
+      endedOrders: ended.orders,
     });
   }
   return authorization;
 }
 
-/** How many orders ended with it; undefined when there was nothing to end. */
-async function end(tx: Tx, { account }: Applicant, id: string): Promise<number | undefined> {
+type Ended = {
+  /** How many ended with it. */
+  readonly orders: number;
+  readonly wasTried: boolean;
+};
+
+/** Undefined when there was nothing to end. */
+async function end(tx: Tx, { account }: Applicant, id: string): Promise<Ended | undefined> {
   const holder = await lockAcmeKey(tx, account.id);
   if (holder?.state !== 'valid')
     throw new AcmeError('unauthorized', 'The account is no longer valid; register a new one with a new key.', {
@@ -84,8 +93,7 @@ async function end(tx: Tx, { account }: Applicant, id: string): Promise<number |
   const { type, value } = moved;
   const problem: StoredProblem = { type: 'unauthorized', detail: `The authorization of ${value} was deactivated.` };
   await endLockedOrders(tx, orders, { ...problem, subproblems: [{ ...problem, identifier: { type, value } }] });
-  await endProbesOf(tx, id, problem);
-  return orders.length;
+  return { orders: orders.length, wasTried: await endProbesOf(tx, id, problem) };
 }
 
 async function readAuthorization(ca: Ca, applicant: Applicant, id: string): Promise<AcmeAuthorization | undefined> {

@@ -72,6 +72,12 @@ export async function issueStuckOrder(ca: Ca, orderId: string): Promise<void> {
     await fail(ca, order, hopeless);
     return;
   }
+  const leaf = parseTbsCertificate(order.tbs);
+  // Before the key store is asked, which may never answer again.
+  if (leaf.notAfter <= ca.clock.signingTime()) {
+    await fail(ca, order, expired);
+    return;
+  }
   const { issuer_key_ref: keyRef } = order;
   if (keyRef === null || (await isGone(ca, keyRef))) {
     if (await releaseReservedOrder(ca.database.db, order))
@@ -80,7 +86,7 @@ export async function issueStuckOrder(ca: Ca, orderId: string): Promise<void> {
   }
   const begun = ca.clock.now();
   const issuer = await readIssuer(ca.database.db, order.signing_cert_id);
-  await issueLeaf(ca, order, parseTbsCertificate(order.tbs), await openSigner(ca, issuer, keyRef), { begun });
+  await issueLeaf(ca, order, leaf, await openSigner(ca, issuer, keyRef), { begun });
 }
 
 async function issueLeaf(
@@ -93,7 +99,6 @@ async function issueLeaf(
   const { db } = ca.database;
   const issuer = await readIssuer(db, order.signing_cert_id);
   requireReserved(order, leaf, issuer);
-  if (leaf.notAfter <= ca.clock.signingTime()) return fail(ca, order, expired);
   const der = await signed(signer, issuer, order.tbs);
   if (await complete(ca, order, leaf, der, occasion)) return true;
   // Somebody else has completed it, or it is to be completed no more.

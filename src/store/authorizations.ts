@@ -59,13 +59,15 @@ export async function endLockedOrders(tx: Tx, ids: readonly string[], error: Sto
      where id = any(${ids}::uuid[]) and state = any(${sourcesOf(orderLifecycle, 'invalid')})`.execute(tx);
 }
 
-/** Nothing is looked for any more. */
-export async function endProbesOf(tx: Tx, authorizationId: string, error: StoredProblem): Promise<void> {
-  await sql`
+/** Nothing is looked for any more. Whether something was: a try had begun, and none has succeeded. */
+export async function endProbesOf(tx: Tx, authorizationId: string, error: StoredProblem): Promise<boolean> {
+  const { rows } = await sql<{ readonly attempts: number }>`
     update challenges set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
                           failures = null, due_at = null, lease_until = null
      where authorization_id = ${authorizationId}
-       and state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);
+       and state = any(${sourcesOf(challengeLifecycle, 'invalid')})
+    returning attempts`.execute(tx);
+  return rows.some(({ attempts }) => attempts > 0);
 }
 
 const ownChallenges = (which: RawBuilder<unknown>, holder: Holder): RawBuilder<ChallengeRow> => sql<ChallengeRow>`

@@ -29,25 +29,45 @@ export async function endOrders(
   return rows.length;
 }
 
-/** Nothing can be ordered by them any more. Those that have expired stay as they are. */
-export async function endAuthorizations(tx: Tx, acmeKeyId: string, which: Authorizations, now: Date): Promise<void> {
+/**
+ * Nothing can be ordered by them any more. Those that have expired stay as they are. So many at a time: of one account
+ * there may be a million, more than one statement can end in its time, and it has to be ended all the same.
+ */
+export async function endAuthorizations(
+  tx: Tx,
+  acmeKeyId: string,
+  which: Authorizations,
+  now: Date,
+  batch = 10_000,
+): Promise<void> {
   for (const to of ['revoked', 'invalid'] as const) {
-    await sql`
-      update authorizations set state = ${to}
-       where acme_key_id = ${acmeKeyId} and expires_at > ${now}
-         and state = any(${sourcesOf(authorizationLifecycle, to)})
-         and ${which === 'all' ? sql`true` : sql`auto`}`.execute(tx);
+    const isOpen = sql`state = any(${sourcesOf(authorizationLifecycle, to)})`;
+    const end = () =>
+      sql`
+        update authorizations set state = ${to}
+         where id = any(array(select id from authorizations
+                               where acme_key_id = ${acmeKeyId} and expires_at > ${now} and ${isOpen}
+                                 and ${which === 'all' ? sql`true` : sql`auto`}
+                               limit ${batch}))
+           and ${isOpen}`.execute(tx);
+    while (Number((await end()).numAffectedRows) > 0);
   }
 }
 
-/** No challenge of the account is looked for any more. */
+/**
+ * No challenge of the account is looked for any more. Few are looked for at once; `offset 0` has each of their
+ * authorizations found by its id.
+ */
 export async function endProbes(tx: Tx, acmeKeyId: string, error: StoredProblem): Promise<void> {
   await sql`
-    update challenges c set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
-                            failures = null, due_at = null, lease_until = null
-      from authorizations a
-     where a.id = c.authorization_id and a.acme_key_id = ${acmeKeyId}
-       and c.state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);
+    update challenges set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
+                          failures = null, due_at = null, lease_until = null
+     where id = any(array(select c.id from challenges c,
+                                 lateral (select acme_key_id from authorizations
+                                           where id = c.authorization_id offset 0) a
+                           where c.state = 'processing' and a.acme_key_id = ${acmeKeyId}
+                             for update of c))
+       and state = any(${sourcesOf(challengeLifecycle, 'invalid')})`.execute(tx);
 }
 
 const leansOnAuto: RawBuilder<unknown> = sql`exists (

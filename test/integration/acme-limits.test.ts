@@ -87,6 +87,24 @@ test('ORD-28: a name whose validation failed too often is not looked for again u
   expect((await again.post(url, {})).json.status).toBe('processing');
 });
 
+test('ORD-28: an authorization that is deactivated before its last try counts as one that failed', async () => {
+  await using acme = await testAcme({ directory, limits: { ...off, failures: perHour(1) } });
+  const client = await acme.account();
+  const begun = async () => {
+    const [url] = (await client.newOrder(['shop.corp.example'])).json.authorizations;
+    return { url, challenge: (await client.post(url)).json.challenges[0].url };
+  };
+  const untried = await begun();
+  expect((await client.post(untried.challenge, {})).json.status).toBe('processing');
+  expect((await client.post(untried.url, { status: 'deactivated' })).status).toBe(200);
+  const tried = await begun();
+  expect((await client.post(tried.challenge, {})).json.status).toBe('processing');
+  for (const claim of await claimChallenges(acme.ca, 10, HOUR_MS))
+    await validateChallenge(acme.ca, claim, new AbortController().signal);
+  expect((await client.post(tried.url, { status: 'deactivated' })).status).toBe(200);
+  expectLimited(await client.post((await begun()).challenge, {}), '60', /1 validations an hour of one name may fail/);
+});
+
 /** All tries that are due now and in the next minute; there is no network, so they fail. */
 async function validateAll({ ca }: TestAcme): Promise<void> {
   for (let second = 0; second < 60; second++) {

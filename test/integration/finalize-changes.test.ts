@@ -406,6 +406,14 @@ describe('SEC-8: nothing is signed', () => {
     await finishStuckOrder(unsigned(), { id: order.id, attempt: 1 });
     expect(await stateOf()).toMatchObject({ state: 'invalid', error: { detail: expect.stringMatching(/ended/) } });
   });
+
+  test('that would have ended while the key store was away', async () => {
+    const dying = signingWith((real) => ({ ...real, sign: isAway }));
+    await finalize(dying, applicant, order, await aRequest());
+    given.ca.clock.advance(91 * 24 * HOUR_MS);
+    await finishStuckOrder(withKeys({ signer: isAway, read: isAway }), { id: order.id, attempt: 1 });
+    expect(await stateOf()).toMatchObject({ state: 'invalid', due_at: null });
+  });
 });
 
 test('of a server and workers that complete at once, one does', async () => {
