@@ -113,7 +113,7 @@ async function makePlanned(ca: Ca, { id, key_ref, signing_cert_id }: OcspSignerR
   if (der === undefined) throw new Error(`The key ${key_ref} for OCSP answers was stored without its certificate.`);
   const { notBefore, notAfter } = parseCertificate(der);
   const halfLife = new Date((notBefore.getTime() + notAfter.getTime()) / 2);
-  if (await completeOcspSigner(db, id, { der, not_after: notAfter, due_at: halfLife }))
+  if (await completeOcspSigner(db, { id, signing_cert_id }, { der, not_after: notAfter, due_at: halfLife }))
     ca.events.ocspSignerMade({ id, signingCert: formatId('scrt', signing_cert_id), notAfter });
 }
 

@@ -53,7 +53,7 @@ export class Database {
     const { applicationName = 'acmery', onConnectionLost = () => {}, random = secureRandom } = options;
     this.#pool = new ConnectionPool(parseDatabaseUrl(options.url), limits, applicationName, onConnectionLost);
     this.db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#pool }) });
-    this.#shared = new SharedConnection(() => this.#pool.connectAlone({ pipeline: true }));
+    this.#shared = new SharedConnection(() => this.#pool.connectShared());
     gatherOn(this.db, new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) }));
     this.address = this.#pool.address;
     this.#random = random;

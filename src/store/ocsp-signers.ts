@@ -1,6 +1,6 @@
 // Statements on ocsp_signers: the keys and certificates that sign OCSP answers for each CA.
 import { type Selectable, sql } from 'kysely';
-import type { Db } from './database.ts';
+import type { Db, Tx } from './database.ts';
 import type { Claim, DueRows } from './due.ts';
 import type { Tables } from './tables.ts';
 
@@ -42,7 +42,8 @@ export const planOcspSigner = (
   db: Db,
   { id, signingCertId, now, after = now }: { id: string; signingCertId: string; now: Date; after?: Date },
 ) =>
-  sql`
+  inTurn(db, signingCertId, (tx) =>
+    sql`
     with planned as (
       insert into ocsp_signers (id, signing_cert_id, key_ref, due_at)
       select ${id}, s.id, ${id}, ${now} from signing_certs s
@@ -51,7 +52,18 @@ export const planOcspSigner = (
       on conflict (signing_cert_id) where der is null do nothing
       returning id
     )
-    select pg_notify('acmery_due', 'ocsp_signer') from planned`.execute(db);
+    select pg_notify('acmery_due', 'ocsp_signer') from planned`.execute(tx),
+  );
+
+/** Of their advisory locks. */
+const CLASS = 6_960;
+
+/** A statement that begins after this turn has seen what the one before has made. */
+const inTurn = <Result>(db: Db, signingCertId: string, work: (tx: Tx) => Promise<Result>): Promise<Result> =>
+  db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${CLASS}::int, hashtext(${signingCertId}))`.execute(tx);
+    return work(tx);
+  });
 
 /** The one that is still to be made. */
 export const findPlannedOcspSigner = (db: Db, signingCertId: string): Promise<OcspSignerRow | undefined> =>
@@ -88,16 +100,18 @@ export async function findOcspSignerState(db: Db, id: string): Promise<OcspSigne
 /** The signer is made. False when somebody else has written that already. */
 export async function completeOcspSigner(
   db: Db,
-  id: string,
+  { id, signing_cert_id }: Pick<OcspSignerRow, 'id' | 'signing_cert_id'>,
   made: { readonly der: Buffer; readonly not_after: Date; readonly due_at: Date },
 ): Promise<boolean> {
-  const completed = await db
-    .updateTable('ocsp_signers')
-    .set({ ...made, lease_until: null })
-    .where('id', '=', id)
-    .where('der', 'is', null)
-    .returning('id')
-    .executeTakeFirst();
+  const completed = await inTurn(db, signing_cert_id, (tx) =>
+    tx
+      .updateTable('ocsp_signers')
+      .set({ ...made, lease_until: null })
+      .where('id', '=', id)
+      .where('der', 'is', null)
+      .returning('id')
+      .executeTakeFirst(),
+  );
   return completed !== undefined;
 }
 

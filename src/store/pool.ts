@@ -17,11 +17,11 @@ export type PoolLimits = {
 /**
  * Every statement is written for an index, rows are wanted in its order and a page at a time. A bitmap scan reads all there
  * are and sorts them, and statistics that are old, or of an average value, make it look cheap; a plan made while a table
- * was small would go on reading all of it. A plan for all values is made once a connection, where one for each value costs
- * as much as the statement; and no statement here is worth compiling.
+ * was small would go on reading all of it. And no statement here is worth compiling.
  */
-const PLANNER_OPTIONS =
-  '-c enable_bitmapscan=off -c enable_seqscan=off -c plan_cache_mode=force_generic_plan -c jit=off';
+const PLANNER_OPTIONS = '-c enable_bitmapscan=off -c enable_seqscan=off -c jit=off';
+/** What is looked up by its key needs one plan; a list needs that of its filter. */
+const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
 /** After so long without traffic the kernel asks whether the server is still there. */
 const KEEP_ALIVE_MS = 30_000;
 /** How much later than the server we give up on a statement: by then the connection itself is dead. */
@@ -75,10 +75,19 @@ export class ConnectionPool {
     return this.#withEncryption(() => this.#pool.connect());
   }
 
-  /** A connection outside the pool; to be ended. `pipeline`: many may send at once. Throws DatabaseUnavailable. */
-  connectAlone({ pipeline = false }: { readonly pipeline?: boolean } = {}): Promise<pg.Client> {
+  /** A connection outside the pool; to be ended. Throws DatabaseUnavailable. */
+  connectAlone(): Promise<pg.Client> {
+    return this.#open(this.#config);
+  }
+
+  /** One for statements that find rows by their keys: many callers may send at once. To be ended. Throws as connectAlone. */
+  connectShared(): Promise<pg.Client> {
+    return this.#open({ ...this.#config, options: `${this.#config.options} ${ONE_PLAN}`, pipeline: true });
+  }
+
+  #open(config: pg.ClientConfig): Promise<pg.Client> {
     return this.#withEncryption(async () => {
-      const client = new this.#Client({ ...this.#config, pipeline });
+      const client = new this.#Client(config);
       await client.connect();
       return client;
     });

@@ -32,11 +32,13 @@ test('the CRL of an offline CA is published, and replaced by a newer one', async
   expect(second.body).toEqual((await world.get(world.path)).body);
   expect(await world.published()).toMatchObject({ entryCount: 1, extensions: { crlNumber: 8n } });
   const { body } = await world.get(`/v1/audit_events?object_id=${second.body.id}`);
-  expect(body.collection[0]).toMatchObject({
-    action: 'update',
-    before: { crl_number: '7' },
-    after: { crl_number: '8', crl_next_update: '2026-06-17T00:00:00.000Z' },
-  });
+  expect(body.collection).toContainEqual(
+    expect.objectContaining({
+      action: 'update',
+      before: expect.objectContaining({ crl_number: '7' }),
+      after: expect.objectContaining({ crl_number: '8' }),
+    }),
+  );
 });
 
 test('the same CRL may be sent again, and changes nothing', async () => {

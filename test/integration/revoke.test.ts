@@ -109,12 +109,12 @@ test('REV-8: key_compromise blocks the keys, other reasons do not', async () => 
   await using world = await given();
   const { db, rows, account, id, another, revoke } = world;
   const shared = Buffer.from('one key for two');
-  await another({ key_thumbprint: shared });
-  await another({ key_thumbprint: shared });
   await db
     .insertInto('used_keys')
     .values({ ...rows.used_keys, thumbprint: shared, acme_key_id: account })
     .execute();
+  await another({ key_thumbprint: shared });
+  await another({ key_thumbprint: shared });
 
   await revoke({ id }, 'superseded');
   expect(await db.selectFrom('used_keys').select(['why', 'thumbprint']).execute()).toEqual([

@@ -16,15 +16,22 @@ beforeAll(async () => {
 afterAll(() => given[Symbol.asyncDispose]());
 
 const derOf = ({ publicCert }: SigningCertView) => readCertificatePem(publicCert ?? expect.fail('no certificate')).der;
+const pemOf = ({ publicCert }: SigningCertView) => publicCert ?? expect.fail('no certificate');
 const chain = (id: string) => chainOf(given.ca.database.db, id);
+/** As it should be: the intermediates in DER and PEM, the root in PEM. */
+const chainOfCerts = (intermediates: readonly SigningCertView[], root?: SigningCertView) => ({
+  intermediates: intermediates.map(derOf),
+  intermediatePems: intermediates.map(pemOf),
+  rootPem: root && pemOf(root),
+});
 
 test('issuer first, the root apart', async () => {
   const root = await givenRoot(given.ca);
   const policy = await givenIntermediate(given.ca, { parent: root, path_length: 1 });
   const issuing = await givenIntermediate(given.ca, { parent: policy });
-  expect(await chain(issuing.id)).toEqual({ intermediates: [derOf(issuing), derOf(policy)], root: derOf(root) });
-  expect(await chain(policy.id)).toEqual({ intermediates: [derOf(policy)], root: derOf(root) });
-  expect(await chain(root.id)).toEqual({ intermediates: [], root: derOf(root) });
+  expect(await chain(issuing.id)).toEqual(chainOfCerts([issuing, policy], root));
+  expect(await chain(policy.id)).toEqual(chainOfCerts([policy], root));
+  expect(await chain(root.id)).toEqual(chainOfCerts([], root));
 });
 
 test('stays when its CA certs are deleted', async () => {
@@ -44,8 +51,8 @@ test('has no root where the parent is elsewhere, and nothing where there is no c
     public_cert: publicCert,
     private_key: privateKey,
   });
-  expect(await chain(issuing.id)).toEqual({ intermediates: [derOf(issuing)], root: undefined });
+  expect(await chain(issuing.id)).toEqual(chainOfCerts([issuing]));
   const waiting = await givenSigningCert(given.ca, { cert_type: 'intermediate', name: 'Waiting' });
-  expect(await chain(waiting.id)).toEqual({ intermediates: [], root: undefined });
-  expect(await chain('019e35ce-b600-7409-a6a8-f872f1ab4432')).toEqual({ intermediates: [], root: undefined });
+  expect(await chain(waiting.id)).toEqual(chainOfCerts([]));
+  expect(await chain('019e35ce-b600-7409-a6a8-f872f1ab4432')).toEqual(chainOfCerts([]));
 });
