@@ -5,10 +5,11 @@ import type pg from 'pg';
 /** What Kysely asks of a pool and of its clients; there are no transactions here. */
 type SharedClient = { query: pg.PoolClient['query']; release(): void };
 
-/** Opened when it is first needed, and again after it was lost. */
+/** Opened when it is first needed, and again after it was lost, until it is ended. */
 export class SharedConnection {
   readonly #open: () => Promise<pg.Client>;
   #client: Promise<pg.Client> | undefined;
+  #isEnded = false;
 
   constructor(open: () => Promise<pg.Client>) {
     this.#open = open;
@@ -24,11 +25,13 @@ export class SharedConnection {
   }
 
   async end(): Promise<void> {
+    this.#isEnded = true;
     const client = await this.#client?.catch(() => undefined);
     await client?.end();
   }
 
   #current(): Promise<pg.Client> {
+    if (this.#isEnded) throw new Error('The connection to the database has been closed.');
     if (this.#client !== undefined) return this.#client;
     const client = this.#open();
     // A client that is lost says so twice, the second time when another one may be in its place.

@@ -41,3 +41,10 @@ test('a client that could not be opened is asked for again', async () => {
   await shared.connect();
   expect(answers).toEqual([]);
 });
+
+test('once it is ended nobody opens it again', async () => {
+  const { clients, shared } = opening();
+  await shared.end();
+  await expect(shared.connect()).rejects.toThrow('closed');
+  expect(clients).toEqual([]);
+});
