@@ -75,10 +75,10 @@ export const accountView = (
 });
 
 /** As audit records name an ACME client. */
-export const clientActor = ({ id }: { readonly id: string }, requestId: string): Actor => ({
+export const clientActor = ({ id }: { readonly id: string }, requestId: string | undefined): Actor => ({
   kind: 'acme_key',
   name: formatId('acmk', id),
-  requestId,
+  ...(requestId !== undefined && { requestId }),
 });
 
 /** What a request hears whose account was valid when it came, and is so no more. */

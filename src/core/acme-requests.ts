@@ -1,6 +1,7 @@
 // What a request of an ACME client stands on: its directory and its account, as they are when it comes.
-
 import { quoted } from '../schema/field-problem.ts';
+import { slug as slugSchema } from '../schema/fragments.ts';
+import { check } from '../schema/validator.ts';
 import {
   type AcmeAccountRow,
   beginSigned,
@@ -38,9 +39,7 @@ export type AcmeContext = {
 
 type Asked = { readonly slug: string; readonly accountId?: string; readonly clientAddress: string };
 
-const SLUG = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-
-export const isSlug = (text: string): boolean => SLUG.test(text);
+export const isSlug = (text: string): boolean => check(slugSchema, text).length === 0;
 
 /**
  * The directory that a slug leads to, and the account of the id where one is given; in one statement with those of

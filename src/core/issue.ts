@@ -14,6 +14,7 @@ import { keyAlgorithms } from '../x509/algorithms.ts';
 import { assembleCertificate, parseTbsCertificate, type TbsCertificate } from '../x509/certificate.ts';
 import { verifySignature } from '../x509/signer.ts';
 import { keyTypeOf } from '../x509/spki.ts';
+import { clientActor } from './accounts.ts';
 import { type Change, recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { CaError } from './errors.ts';
@@ -140,14 +141,13 @@ async function complete(
     not_after: leaf.notAfter,
     subjects,
   };
-  const account = formatId('acmk', order.acme_key_id);
-  const actor = { kind: 'acme_key', name: account, ...(requestId && { requestId }) } as const;
+  const actor = clientActor({ id: order.acme_key_id }, requestId);
   const record = recordOf(actor, ca.clock.now(), issueOf(order, certificate));
   if (!(await completeOrder(ca.database.db, certificate, record))) return false;
   ca.events.certificateIssued({
     id: formatId('icrt', order.issued_cert_id),
     order: formatId('ordr', order.id),
-    account,
+    account: actor.name,
     serial: order.serial.toString('hex'),
     names: subjects.length,
     profile: order.profile,

@@ -86,11 +86,7 @@ export async function settleValid(db: Db, claim: ChallengeClaim, success: Succes
   const { authorization_id: authorization } = claim;
   const { now, latestEnd, caaCheckedAt, others } = success;
   const { rows } = await sql`
-    with held as materialized (${ordersOf(authorization)}),
-    undecided as materialized (
-      select id from authorizations
-       where id = ${authorization} and state = 'pending' and expires_at > ${now} and (select count(*) from held) >= 0
-         for update),
+    with ${lockingOpen(authorization, now)},
     mine as materialized (${leased(claim)} and exists (select from undecided) for update),
     validated as (
       update authorizations set state = 'valid', validated_at = ${now}, caa_checked_at = ${caaCheckedAt}::timestamptz,
@@ -122,11 +118,7 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
   const { authorization_id: authorization } = claim;
   const { now, error, others, orderError } = failure;
   const { rows } = await sql`
-    with held as materialized (${ordersOf(authorization)}),
-    undecided as materialized (
-      select id from authorizations
-       where id = ${authorization} and state = 'pending' and expires_at > ${now} and (select count(*) from held) >= 0
-         for update),
+    with ${lockingOpen(authorization, now)},
     mine as materialized (${leased(claim)} and (select count(*) from undecided) >= 0 for update),
     refused as (
       update authorizations set state = 'invalid' from undecided
@@ -146,6 +138,14 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
 const ordersOf = (authorizationId: string): RawBuilder<unknown> => sql`
   select o.id from order_authorizations oa join orders o on o.id = oa.order_id
    where oa.authorization_id = ${authorizationId} order by o.id for update of o`;
+
+/** Its orders first, then the authorization itself where it is still to be decided. */
+const lockingOpen = (authorizationId: string, now: Date): RawBuilder<unknown> => sql`
+  held as materialized (${ordersOf(authorizationId)}),
+  undecided as materialized (
+    select id from authorizations
+     where id = ${authorizationId} and state = 'pending' and expires_at > ${now} and (select count(*) from held) >= 0
+       for update)`;
 
 const leased = ({ id, attempt }: Claim): RawBuilder<unknown> => sql`
   select id from challenges where id = ${id} and attempts = ${attempt} and state = 'processing'`;
