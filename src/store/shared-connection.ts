@@ -1,6 +1,7 @@
 // One connection for statements that stand alone: each is sent at once, behind those under way, and nobody waits for it to
 // be free. The server finds the next one before it goes to sleep, which on a virtual machine costs more than the statement.
 import type pg from 'pg';
+import { DatabaseUnavailable } from './database-error.ts';
 
 /** What Kysely asks of a pool and of its clients; there are no transactions here. */
 type SharedClient = { query: pg.PoolClient['query']; release(): void };
@@ -30,8 +31,9 @@ export class SharedConnection {
     await client?.end();
   }
 
+  /** Throws DatabaseUnavailable. */
   #current(): Promise<pg.Client> {
-    if (this.#isEnded) throw new Error('The connection to the database has been closed.');
+    if (this.#isEnded) throw new DatabaseUnavailable('The connection to the database has been closed.');
     if (this.#client !== undefined) return this.#client;
     const client = this.#open();
     // A client that is lost says so twice, the second time when another one may be in its place.

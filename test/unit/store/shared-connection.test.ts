@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { DatabaseUnavailable } from '../../../src/store/database-error.ts';
 import { SharedConnection } from '../../../src/store/shared-connection.ts';
 
 /** Clients that are never connected: what is lost is said by the test. */
@@ -45,6 +46,6 @@ test('a client that could not be opened is asked for again', async () => {
 test('once it is ended nobody opens it again', async () => {
   const { clients, shared } = opening();
   await shared.end();
-  await expect(shared.connect()).rejects.toThrow('closed');
+  await expect(shared.connect()).rejects.toThrow(DatabaseUnavailable);
   expect(clients).toEqual([]);
 });
