@@ -1,0 +1,93 @@
+// What the operator needs from outside. A cluster gives it, or a folder; the operator never learns which.
+import type { KindName, Resource, ResourceKey } from '../resources/resource.ts';
+
+/** One object as it was and as it is: `before` undefined for a new one, `after` for one that is gone. */
+export type Change = { readonly key: ResourceKey; readonly before?: Resource; readonly after?: Resource };
+
+export type NamespaceFacts = { readonly labels: Readonly<Record<string, string>>; readonly isTerminating: boolean };
+
+export type ChangeHandlers = {
+  /** Once for every object that is there at first, then for every change. An object with a new uid is two changes. */
+  changed(change: Change): void;
+  /** Its labels changed, or it is going. */
+  namespaceChanged(namespace: string): void;
+};
+
+/**
+ * The declared objects. Reads are of a copy in memory that follows the truth; writes go to the truth, and show in the copy
+ * when they come back. Writes throw SourceError.
+ */
+export type ResourceSource = {
+  /** Begins to follow; called once. The handlers must not throw. Follows, whatever happens, until it is disposed of. */
+  follow(handlers: ChangeHandlers): void;
+  /** Resolves when everything that was there at first has been told. Rejects with the signal's reason only. */
+  synced(signal: AbortSignal): Promise<void>;
+  get(key: ResourceKey): Resource | undefined;
+  list(kind: KindName): readonly Resource[];
+  /** Undefined where it is not known. */
+  namespace(name: string): NamespaceFacts | undefined;
+  /** The whole status; only where the object still has this uid. */
+  writeStatus(resource: Resource, status: object, signal: AbortSignal): Promise<void>;
+  /** Only where the object has not changed since it was read. */
+  setFinalizer(resource: Resource, isWanted: boolean, signal: AbortSignal): Promise<void>;
+  /** A Secret that a spec names; the values decoded. Undefined where there is none. */
+  readSecret(
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, Buffer>> | undefined>;
+};
+
+/** An object that is made for a declared one, in its namespace, and goes with it. */
+export type Output = {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly name: string;
+  readonly data: Readonly<Record<string, string>>;
+};
+
+/** Throws SourceError, `foreign` where an object of that name is not ours. */
+export type Outputs = {
+  /** Makes it, or makes it equal again. */
+  apply(owner: Resource, output: Output, signal: AbortSignal): Promise<'created' | 'corrected' | 'unchanged'>;
+  /** The values, decoded, of one that is ours. */
+  read(
+    owner: Resource,
+    output: Pick<Output, 'kind' | 'name'>,
+    signal: AbortSignal,
+  ): Promise<Readonly<Record<string, string>> | undefined>;
+  remove(owner: Resource, output: Pick<Output, 'kind' | 'name'>, signal: AbortSignal): Promise<void>;
+};
+
+/** Why a source refused: `conflict` and `gone` are settled by looking again, `foreign` and `refused` by the user. */
+export type SourceRefusal = 'conflict' | 'gone' | 'foreign' | 'refused' | 'unavailable';
+
+export class SourceError extends Error {
+  readonly refusal: SourceRefusal;
+
+  constructor(refusal: SourceRefusal, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'SourceError';
+    this.refusal = refusal;
+  }
+}
+
+/** Something that happened to an object, for whoever describes it. */
+export type ObjectEvent = {
+  readonly type: 'Normal' | 'Warning';
+  /** CamelCase, such as `BindingCreated`. */
+  readonly reason: string;
+  /** What was done, CamelCase: `Reconcile`, `Delete`. */
+  readonly action: string;
+  readonly note: string;
+};
+
+/** Never throws and is never waited for; what cannot be told is dropped. */
+export type EventSink = { record(resource: Resource, event: ObjectEvent): void };
+
+export type Leadership = {
+  /**
+   * Runs `work` each time this process comes to lead, until the outer signal aborts. The signal that it is given aborts
+   * when leadership is lost or given up; leadership is handed on only after `work` has ended.
+   */
+  lead(work: (leading: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+};
