@@ -2,8 +2,8 @@
 import { claimDueChallenges, dueChallenges, keepFailure } from '../store/challenge-results.ts';
 import { type Claim, postponeDue } from '../store/due.ts';
 import type { StoredProblem } from '../store/tables.ts';
-import type { ChallengeTried } from '../telemetry/events.ts';
 import { stopwatch } from '../telemetry/stopwatch.ts';
+import type { ChallengeTried } from '../telemetry/validation-events.ts';
 import type { Ca } from './ca.ts';
 import { checkCaa } from './caa.ts';
 import { offeredChallenges } from './challenge-offers.ts';

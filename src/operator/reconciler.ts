@@ -59,8 +59,12 @@ export type Reconciler<R extends Resource> = {
   readonly steps: readonly Step<R>[];
   /** What has to be done before it may go, in order; one that waits or stalls holds it. */
   readonly deletion: readonly Step<R>[];
-  /** An object that had no finalizer is gone. */
+  /** An object that had no finalizer is gone: what it left behind is settled. */
   gone?(operator: OperatorContext, key: ResourceKey, signal: AbortSignal): Promise<void>;
+  /** Those for which `gone` may have something to settle, whether their objects are there or not. */
+  origins?(operator: OperatorContext): Promise<readonly ResourceKey[]>;
+  /** Names that only one object can hold, such as `slug/web`: when one lets go, the others look again. */
+  claims?(resource: R): readonly string[];
   /** Whether those who refer to it can see a difference. */
   showsToReferrers(before: R, after: R): boolean;
 };

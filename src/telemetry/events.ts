@@ -5,6 +5,8 @@ import { limitEvents } from './limit-events.ts';
 import type { Log, LogLevel } from './log.ts';
 import { httpMethods, type Metrics, type statusClasses } from './metrics.ts';
 import { ocspEvents } from './ocsp-events.ts';
+import { operatorEvents } from './operator-events.ts';
+import { validationEvents } from './validation-events.ts';
 
 export type RequestFinished = {
   readonly door: string;
@@ -32,23 +34,6 @@ export type SigningCertFacts = {
 
 type DirectoryFacts = { readonly id: string; readonly slug: string };
 
-type AuthorizationFacts = {
-  readonly id: string;
-  readonly account: string;
-  readonly directory: string;
-  readonly requestId: string;
-};
-
-export type ChallengeTried = {
-  readonly id: string;
-  readonly type: string;
-  readonly identifier: string;
-  readonly outcome: 'valid' | 'retried' | 'invalid' | 'postponed' | 'dropped';
-  /** Why it failed, in the words that the client reads. */
-  readonly problem?: string | undefined;
-  readonly durationMs: number;
-};
-
 /** What can happen to the Postgres that this process runs itself. */
 export type OwnPostgresNotice =
   | { readonly kind: 'exited'; readonly error: Error }
@@ -62,6 +47,9 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   ...limitEvents(log, metrics),
   ...ocspEvents(log, metrics),
   ...crlEvents(log, metrics),
+  ...validationEvents(log, metrics),
+  ...issuanceEvents(log, metrics),
+  ...operatorEvents(log, metrics),
 
   serverStarted(event: { readonly version: string }): void {
     metrics.build.set({ version: event.version, node: process.version }, 1);
@@ -206,37 +194,6 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     metrics.crlMarkFailures.add({});
     log.warn(event, 'a revocation waits for the next sweep to reach its CRL');
   },
-
-  orderCreated(event: {
-    readonly id: string;
-    readonly account: string;
-    readonly directory: string;
-    readonly state: 'pending' | 'ready';
-    readonly identifiers: number;
-    readonly requestId: string;
-  }): void {
-    metrics.ordersCreated.add({ state: event.state });
-    log.info(event, 'order created');
-  },
-  /** In advance: no order asked for it. */
-  authorizationCreated(event: AuthorizationFacts): void {
-    metrics.authorizations.add({ change: 'created' });
-    log.info(event, 'authorization created in advance');
-  },
-  authorizationDeactivated(event: AuthorizationFacts & { readonly endedOrders: number }): void {
-    metrics.authorizations.add({ change: 'deactivated' });
-    log.info(event, 'authorization deactivated');
-  },
-  /** One try; `dropped`: somebody else has settled it meanwhile. */
-  challengeTried({ durationMs, ...event }: ChallengeTried): void {
-    const { type, outcome } = event;
-    metrics.validations.add({ type, outcome });
-    metrics.validationSeconds.observe({ type }, durationMs / 1000);
-    const level = outcome === 'postponed' ? 'debug' : 'info';
-    log[level]({ ...event, durationMs: Math.round(durationMs * 10) / 10 }, 'challenge tried');
-  },
-
-  ...issuanceEvents(log, metrics),
 
   servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {
     metrics.servingCertificates.add({ outcome: 'made' });

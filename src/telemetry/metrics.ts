@@ -179,6 +179,31 @@ export function createMetrics() {
       {},
     ),
 
+    leader: gauge('leader_election_master_status', '1 while this process leads.', { name: ['acmery'] }),
+    workQueueDepth: gauge('workqueue_depth', 'Objects that wait to be looked at.', { name: declaredElsewhere }),
+    workQueueAdds: counter('workqueue_adds_total', 'Objects put into the queue.', { name: declaredElsewhere }),
+    workQueueRetries: counter('workqueue_retries_total', 'Objects put back after a failure.', {
+      name: declaredElsewhere,
+    }),
+    workQueueSeconds: histogram(
+      'workqueue_queue_duration_seconds',
+      'How long objects waited to be looked at.',
+      { name: declaredElsewhere },
+      REQUEST_SECONDS,
+    ),
+    reconciles: counter('controller_runtime_reconcile_total', 'Visits of custom resources, by what came of them.', {
+      controller: declaredElsewhere,
+      result: ['success', 'requeue_after', 'requeue', 'error'],
+    }),
+    reconcileErrors: counter('controller_runtime_reconcile_errors_total', 'Visits that failed and are repeated.', {
+      controller: declaredElsewhere,
+    }),
+    terminalReconcileErrors: counter(
+      'controller_runtime_terminal_reconcile_errors_total',
+      'Visits that found what only its user can change.',
+      { controller: declaredElsewhere },
+    ),
+
     tasks: counter('acmery_worker_tasks_total', 'Background tasks that were run, by outcome.', {
       task: declaredElsewhere,
       outcome: ['done', 'failed'],

@@ -1,0 +1,209 @@
+// One kind's controller: takes a key, looks at its object, runs the steps, writes the status once, and plans the next visit.
+import { annotationOf, isAnnotated } from '../resources/annotations.ts';
+import { FINALIZER, type Resource, type ResourceKey } from '../resources/resource.ts';
+import { conditionOf, conditionsAfter, conditionsPaused } from './conditions.ts';
+import { outcomeOf, type Retry } from './outcomes.ts';
+import type { ObjectEvent } from './ports.ts';
+import { done, type OperatorContext, type Outcome, type Reconciler, type Step } from './reconciler.ts';
+import { StatusWriter } from './status-writer.ts';
+import { beginVisit, type VisitInMaking } from './visit.ts';
+import { type Priority, WorkQueue } from './work-queue.ts';
+
+export type ControllerOptions = {
+  /** Between 0 and 1. */
+  readonly random: () => number;
+};
+
+type Result = Outcome | Retry;
+
+const CONCURRENCY = 4;
+const VISIT_MS = 60_000;
+const SAFETY_VISIT_MS = 600_000;
+const SAFETY_JITTER = 0.1;
+/** What goes wrong so many times in a row is told; a shorter trouble leaves a ready object ready. */
+const TOLD_FAILURES = 5;
+
+export class Controller<R extends Resource> {
+  readonly #operator: OperatorContext;
+  readonly #reconciler: Reconciler<R>;
+  readonly #random: () => number;
+  readonly #queue: WorkQueue;
+  readonly #keys = new Map<string, ResourceKey>();
+  /** Looked at since we lead: only then is what the status says compared with the truth. */
+  readonly #visited = new Set<string>();
+  readonly #writer: StatusWriter;
+
+  constructor(operator: OperatorContext, reconciler: Reconciler<R>, { random }: ControllerOptions) {
+    const { clock, events } = operator.ca;
+    this.#operator = operator;
+    this.#reconciler = reconciler;
+    this.#random = random;
+    this.#writer = new StatusWriter(operator.source);
+    this.#queue = new WorkQueue({ now: () => clock.now(), random, events: events.workQueue(reconciler.kind) });
+  }
+
+  enqueue(key: ResourceKey, priority: Priority = 'high'): void {
+    const text = `${key.namespace}/${key.name}`;
+    this.#keys.set(text, key);
+    if (priority === 'high') this.#visited.add(text);
+    this.#queue.add(text, priority);
+  }
+
+  /** Works until the signal aborts; resolves when the visits under way have ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#work(signal)));
+    this.#queue.clear();
+    this.#visited.clear();
+    this.#keys.clear();
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const text = await this.#queue.take(signal);
+      if (text === undefined) return;
+      const key = this.#keys.get(text);
+      if (key !== undefined) await this.#visit(text, key, signal);
+      this.#queue.finish(text);
+    }
+  }
+
+  /** Never throws: what goes wrong is told and tried again. */
+  async #visit(text: string, key: ResourceKey, leading: AbortSignal): Promise<void> {
+    const signal = AbortSignal.any([leading, AbortSignal.timeout(VISIT_MS)]);
+    const { events } = this.#operator.ca;
+    const { kind } = this.#reconciler;
+    try {
+      const result = await this.#reconcile(text, key, signal);
+      events.reconciled({ kind, outcome: result.outcome });
+      if (result.outcome === 'retry') this.#queue.retry(text);
+    } catch (error) {
+      if (leading.aborted) return;
+      const failures = this.#queue.retry(text);
+      events.reconcileFailed({ kind, object: text, failures, error });
+    }
+  }
+
+  async #reconcile(text: string, key: ResourceKey, signal: AbortSignal): Promise<Result> {
+    const resource = this.#operator.source.get(key) as R | undefined;
+    if (resource === undefined) return this.#settleGone(text, key, signal);
+    if (isAnnotated(resource, 'paused')) return this.#pause(text, resource, signal);
+    const isThorough = this.#visited.has(text);
+    this.#visited.add(text);
+    const visit = beginVisit(resource, { signal, isThorough });
+    const isDeleting = resource.metadata.deletionTimestamp !== undefined;
+    const result = isDeleting ? await this.#delete(resource, visit) : await this.#apply(resource, visit);
+    const isGoing = isDeleting && result.outcome === 'done';
+    if (!isGoing) await this.#tell(text, visit, result);
+    this.#plan(text, result, visit);
+    return result;
+  }
+
+  async #settleGone(text: string, key: ResourceKey, signal: AbortSignal): Promise<Result> {
+    const result = await resultOf(async () => {
+      await this.#reconciler.gone?.(this.#operator, key, signal);
+      return done;
+    });
+    if (result.outcome === 'retry') return result;
+    this.#queue.forget(text);
+    this.#visited.delete(text);
+    this.#keys.delete(text);
+    this.#writer.forget(text);
+    return result;
+  }
+
+  async #pause(text: string, resource: R, signal: AbortSignal): Promise<Result> {
+    const conditions = conditionsPaused(resource, this.#operator.ca.clock.now());
+    const isNew = conditionOf(resource, 'Paused') === undefined;
+    await this.#writer.write(text, resource, { ...resource.status, conditions }, signal);
+    if (isNew)
+      this.#record(resource, { type: 'Normal', reason: 'ReconciliationPaused', note: 'Paused by annotation.' });
+    this.#queue.forget(text);
+    return done;
+  }
+
+  async #apply(resource: R, visit: VisitInMaking<R>): Promise<Result> {
+    return resultOf(async () => {
+      if (this.#reconciler.needsFinalizer(resource) && !hasFinalizer(resource)) {
+        await this.#operator.source.setFinalizer(resource, true, visit.signal);
+      }
+      return this.#run(this.#reconciler.steps, visit);
+    });
+  }
+
+  async #delete(resource: R, visit: VisitInMaking<R>): Promise<Result> {
+    if (!hasFinalizer(resource)) return done;
+    return resultOf(async () => {
+      const isForced = isAnnotated(resource, 'forceDelete');
+      const outcome = isForced ? done : await this.#run(this.#reconciler.deletion, visit);
+      if (outcome.outcome === 'done') await this.#operator.source.setFinalizer(resource, false, visit.signal);
+      return outcome;
+    });
+  }
+
+  async #run(steps: readonly Step<R>[], visit: VisitInMaking<R>): Promise<Outcome> {
+    for (const step of steps) {
+      visit.signal.throwIfAborted();
+      const outcome = await step(this.#operator, visit);
+      if (outcome.outcome !== 'done') return outcome;
+    }
+    return done;
+  }
+
+  /** The one write of the status, and the events of what has changed. */
+  async #tell(text: string, visit: VisitInMaking<R>, result: Result): Promise<void> {
+    const { resource } = visit;
+    const isPassing = result.outcome === 'retry' && this.#queue.failures(text) < TOLD_FAILURES && wasVisited(resource);
+    if (isPassing) return;
+    const before = conditionOf(resource, 'Ready');
+    const outcome = result.outcome === 'retry' ? 'wait' : result.outcome;
+    const told =
+      result.outcome === 'done'
+        ? { reason: 'Succeeded', message: 'Everything that this object declares is in place.', isRetry: false }
+        : { reason: result.reason, message: result.message, isRetry: result.outcome === 'retry' };
+    const now = this.#operator.ca.clock.now();
+    const requestedAt = annotationOf(resource, 'reconcileRequestedAt');
+    const status = {
+      ...visit.status,
+      observedGeneration: resource.metadata.generation,
+      conditions: conditionsAfter(resource, { outcome, told, own: visit.own, now }),
+      ...(requestedAt !== undefined && { lastHandledReconcileAt: requestedAt }),
+    };
+    await this.#writer.write(text, resource, status, visit.signal);
+    for (const event of visit.told) this.#record(resource, event);
+    const isNews = result.outcome !== 'done' && before?.reason !== result.reason;
+    const type = outcome === 'stalled' ? 'Warning' : 'Normal';
+    if (isNews) this.#record(resource, { type, reason: told.reason, note: told.message });
+  }
+
+  #record(resource: R, event: Omit<ObjectEvent, 'action'>): void {
+    const action = resource.metadata.deletionTimestamp === undefined ? 'Reconcile' : 'Delete';
+    this.#operator.events.record(resource, { action, ...event });
+  }
+
+  #plan(text: string, result: Result, visit: VisitInMaking<R>): void {
+    if (result.outcome === 'retry') return;
+    this.#queue.forgive(text);
+    const jitter = 1 + SAFETY_JITTER * (2 * this.#random() - 1);
+    const asked = result.outcome === 'wait' ? result.afterMs : undefined;
+    this.#queue.addAfter(text, asked ?? SAFETY_VISIT_MS * jitter);
+    const next = visit.nextVisit();
+    if (next !== undefined) {
+      this.#queue.addAfter(text, Math.max(0, next.getTime() - this.#operator.ca.clock.now().getTime()));
+    }
+  }
+}
+
+const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(FINALIZER) ?? false;
+
+const wasVisited = ({ status }: Resource): boolean => (status?.observedGeneration ?? -1) >= 0;
+
+/** Refusals are outcomes; anything else is thrown on. */
+async function resultOf(work: () => Promise<Outcome>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const result = outcomeOf(error);
+    if (result === undefined) throw error;
+    return result;
+  }
+}

@@ -1,0 +1,48 @@
+// Events of the operator: a part of events.ts. The metrics have the names that controllers of this kind usually have.
+import type { Log } from './log.ts';
+import type { Metrics } from './metrics.ts';
+
+export type ReconcileOutcome = 'done' | 'wait' | 'stalled' | 'retry';
+
+export const operatorEvents = (log: Log, metrics: Metrics) => ({
+  /** Of the queue of one kind. */
+  workQueue: (name: string) => ({
+    queued(depth: number): void {
+      metrics.workQueueAdds.add({ name });
+      metrics.workQueueDepth.set({ name }, depth);
+    },
+    taken(depth: number, waitedMs: number): void {
+      metrics.workQueueDepth.set({ name }, depth);
+      metrics.workQueueSeconds.observe({ name }, waitedMs / 1000);
+    },
+    retried(): void {
+      metrics.workQueueRetries.add({ name });
+    },
+  }),
+  reconciled({ kind, outcome }: { readonly kind: string; readonly outcome: ReconcileOutcome }): void {
+    metrics.reconciles.add({ controller: kind, result: reconcileResults[outcome] });
+    if (outcome === 'stalled') metrics.terminalReconcileErrors.add({ controller: kind });
+  },
+  reconcileFailed(event: {
+    readonly kind: string;
+    readonly object: string;
+    readonly failures: number;
+    readonly error: unknown;
+  }): void {
+    metrics.reconciles.add({ controller: event.kind, result: 'error' });
+    metrics.reconcileErrors.add({ controller: event.kind });
+    log.error(event, 'a custom resource could not be reconciled; it is tried again');
+  },
+  leadershipChanged({ isLeader }: { readonly isLeader: boolean }): void {
+    metrics.leader.set({ name: 'acmery' }, isLeader ? 1 : 0);
+    log.info(isLeader ? 'this process leads: it reconciles custom resources' : 'this process does not lead any more');
+  },
+});
+
+/** controller-runtime's words. */
+const reconcileResults = {
+  done: 'success',
+  wait: 'requeue_after',
+  stalled: 'error',
+  retry: 'requeue',
+} as const satisfies Record<ReconcileOutcome, string>;
