@@ -47,6 +47,8 @@ export type Output = {
 
 /** Throws SourceError, `foreign` where an object of that name is not ours. */
 export type Outputs = {
+  /** Makes it, unless there is one of ours, which stays as it is. The values, decoded, of the one that stands there. */
+  createOnce(owner: Resource, output: Output, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Makes it, or makes it equal again. */
   apply(owner: Resource, output: Output, signal: AbortSignal): Promise<'created' | 'corrected' | 'unchanged'>;
   /** The values, decoded, of one that is ours. */
