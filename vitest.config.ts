@@ -1,4 +1,5 @@
-// Test projects: unit tests touch nothing outside the process; integration tests use a real Postgres and real sockets.
+// Test projects: unit tests touch nothing outside the process; integration tests use a real Postgres and real sockets,
+// cluster tests a real Kubernetes API server besides.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -12,6 +13,16 @@ export default defineConfig({
           include: ['test/integration/**/*.test.ts'],
           globalSetup: ['test/support/postgres.ts'],
           testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts'],
+          globalSetup: ['test/support/postgres.ts', 'test/support/plane/setup.ts'],
+          setupFiles: ['test/support/plane/skip.ts'],
+          testTimeout: 60_000,
           hookTimeout: 60_000,
         },
       },

@@ -1,5 +1,6 @@
 // `npm run generate`: writes what is derived from the code. With `--check` it only says which files are out of date.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { crdFiles } from './commands/crd-files.ts';
 import { settingNames, settings } from './config/settings.ts';
 import { acmeKeyLifecycle } from './lifecycles/acme-key.ts';
 import { authorizationLifecycle } from './lifecycles/authorization.ts';
@@ -27,15 +28,28 @@ const sections: readonly Section[] = [
 ];
 
 const isCheck = process.argv.includes('--check');
-const files = [...new Set(sections.map(({ file }) => file))];
-const stale = files.filter((file) => {
-  const before = readFileSync(file, 'utf8');
-  const after = sections.filter((section) => section.file === file).reduce(withSection, before);
+const sectionFiles = [...new Set(sections.map(({ file }) => file))];
+/** What each file should hold, given what it holds. */
+const contents: Readonly<Record<string, (before: string) => string>> = {
+  ...Object.fromEntries(sectionFiles.map((file) => [file, withSectionsOf(file)])),
+  ...Object.fromEntries(crdFiles().map(({ name, text }) => [`crds/${name}`, () => text])),
+};
+const strangers = readdirSync('crds')
+  .map((name) => `crds/${name}`)
+  .filter((file) => contents[file] === undefined);
+const stale = Object.entries(contents).filter(([file, content]) => {
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const after = content(before);
   if (after !== before && !isCheck) writeFileSync(file, after);
   return after !== before;
 });
-for (const file of stale) console.log(isCheck ? `${file} is out of date: run npm run generate` : `${file} written`);
-if (isCheck && stale.length > 0) process.exitCode = 1;
+for (const [file] of stale) console.log(isCheck ? `${file} is out of date: run npm run generate` : `${file} written`);
+for (const file of strangers) console.log(`${file} is of no kind: remove it`);
+if (strangers.length > 0 || (isCheck && stale.length > 0)) process.exitCode = 1;
+
+function withSectionsOf(file: string): (before: string) => string {
+  return (before) => sections.filter((section) => section.file === file).reduce(withSection, before);
+}
 
 function withSection(text: string, { file, name, content }: Section): string {
   const begin = `<!-- generated: ${name} -->\n`;

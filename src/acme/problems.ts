@@ -21,6 +21,7 @@ const coreProblems: Readonly<Record<ErrorKind, Row>> = {
   immutable: { type: 'malformed', status: 400 },
   conflict: temporary,
   managed_by_kubernetes: { type: 'unauthorized', status: 403 },
+  already_exists: unexpected,
   in_use: unexpected,
   slug_taken: unexpected,
   key_id_taken: unexpected,

@@ -60,6 +60,21 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     .description('Revoke an API token at once.')
     .action(runs(async (settings, _flags, id = '') => (await import('./token.ts')).revokeTokenCommand(settings, id)));
 
+  const manifests = program.command('manifests').description('Custom resources, without a cluster.').helpCommand(false);
+  manifests
+    .command('crds')
+    .description('Print the CustomResourceDefinitions.')
+    .action(async () => {
+      exitCode = (await import('./manifests.ts')).printCrdsCommand();
+    });
+  manifests
+    .command('check')
+    .argument('<files...>', 'YAML files, folders of them, or - for the standard input')
+    .description('Check manifests as an API server would, and name every problem. Other kinds are skipped.')
+    .action(async (files: readonly string[]) => {
+      exitCode = (await import('./manifests.ts')).checkManifestsCommand(files);
+    });
+
   program
     .command('doctor')
     .description('Check database, cluster access, clock, keys, listeners and serving certificate.')
@@ -67,7 +82,8 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     .action(runs(async (settings, flags) => (await import('./doctor.ts')).doctorCommand(settings, flags)));
 
   // After the options of their own, so that help lists these first.
-  for (const command of [...program.commands, ...token.commands]) if (command !== token) addSettings(command);
+  for (const command of [...program.commands, ...token.commands])
+    if (command !== token && command !== manifests) addSettings(command);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }

@@ -22,16 +22,13 @@ export async function createExternalBinding(
   input: CreateInput<typeof externalBindingFields>,
 ): Promise<ExternalBindingView> {
   const now = ca.clock.now();
-  const id = newUuid(now);
-  const binding = {
-    id,
-    created_at: now,
+  const binding = await newBinding(ca, now, {
     directory_id: input.directory_id,
     name: input.name ?? '',
     key_id: input.key_id ?? null,
-    mac_sealed: await sealSecret(ca, id, newMacKey()),
     order_validations: canonicalOrderValidations(input.order_validations),
-  };
+  });
+  const { id } = binding;
   const row = await ca.database.inTransaction(async (tx) => {
     const inserted = await insertExternalBinding(tx, binding);
     if (inserted === undefined) throw unknownReference('directory', input.directory_id);
@@ -40,4 +37,10 @@ export async function createExternalBinding(
     return inserted;
   });
   return externalBindingView(ca, caller, row);
+}
+
+/** The columns of a token with an id and a MAC key that nobody has seen yet. Throws `unavailable`. */
+export async function newBinding<Fields extends object>(ca: Ca, now: Date, fields: Fields) {
+  const id = newUuid(now);
+  return { id, created_at: now, ...fields, mac_sealed: await sealSecret(ca, id, newMacKey()) };
 }

@@ -1,4 +1,9 @@
 // A custom resource as the core knows it: whose row it is, and which of its states this is.
+import type { Actor } from './caller.ts';
+import { CaError } from './errors.ts';
+import { formatId, parseId } from './ids.ts';
+import { changedMeanwhile, objectKinds } from './object-kinds.ts';
+import { customResourceKinds, type DeclaredKind } from './origin.ts';
 
 /**
  * `uid` and `generation` fence every write: a row that a later generation, or an object of another uid, has written is not
@@ -14,3 +19,59 @@ export type Declared = {
 
 /** What applying a declaration came to. `adopted`: the row was there, and was another object's, or nobody's. */
 export type AppliedAs = 'created' | 'adopted' | 'updated' | 'unchanged';
+
+/** What a row says of the custom resource that it belongs to, or once belonged to. */
+type Declaration = {
+  readonly id: string;
+  readonly origin_uid: string | null;
+  readonly origin_generation: number | null;
+  readonly orphaned_at: Date | null;
+};
+
+/** As audit records name a custom resource. */
+export const customResource = ({ namespace, name }: Pick<Declared, 'namespace' | 'name'>): Actor => ({
+  kind: 'custom_resource',
+  name: `${namespace}/${name}`,
+});
+
+/**
+ * Whether the row is the object's own; else it is that of an object of the same name that is gone, or of nobody. Throws
+ * `conflict` where a later state of the object has written it.
+ */
+export function isOwn(kind: DeclaredKind, { uid, generation }: Declared, row: Declaration): boolean {
+  if (row.origin_uid !== uid || row.orphaned_at !== null) return false;
+  if ((row.origin_generation ?? 0) > generation) throw changedMeanwhile(kind);
+  return true;
+}
+
+/** The uuid that the annotation `adopt` names. Throws `invalid` where it is no id of the kind. */
+export function adoptedId(kind: DeclaredKind, { adopt }: Declared): string | undefined {
+  if (adopt === undefined) return undefined;
+  const { prefix, noun } = objectKinds[kind];
+  const uuid = parseId(prefix, adopt);
+  if (uuid !== undefined) return uuid;
+  throw new CaError(
+    'invalid',
+    `The annotation acmery.io/adopt has to be the id of one ${noun}, which begins with ${prefix}_; correct or remove it.`,
+  );
+}
+
+/** The refusal to take what is there, and is not what the object declares. `fields`: what differs, as the spec names it. */
+export function alreadyExists(kind: DeclaredKind, row: Declaration, fields: readonly string[]): CaError {
+  const { prefix, noun } = objectKinds[kind];
+  const id = formatId(prefix, row.id);
+  const left = row.orphaned_at === null ? 'of an earlier one' : 'which an earlier one has left behind';
+  return new CaError(
+    'already_exists',
+    `The ${noun} of this ${customResourceKinds[kind]} is there already, ${id}, ${left} that differed in ${fields.join(' and ')}, and that never changes. Declare it as it was, or choose another name for this object.`,
+  );
+}
+
+/** The refusal to take over what the annotation `adopt` names. */
+export const notAdoptable = (kind: DeclaredKind, uuid: string, why: string): CaError => {
+  const { prefix, noun } = objectKinds[kind];
+  return new CaError(
+    'already_exists',
+    `The ${noun} ${formatId(prefix, uuid)} that the annotation acmery.io/adopt names cannot be taken over: ${why}.`,
+  );
+};

@@ -1,6 +1,7 @@
 // The end of an account, by whomever: its key is withdrawn, and what it has begun ends with it.
 import { type AcmeKeyRow, endAcmeKey, lockAcmeKey } from '../store/acme-keys.ts';
 import type { Tx } from '../store/database.ts';
+import { notifyTokenOwner } from '../store/external-bindings.ts';
 import { endAuthorizations, endOrders, endProbes } from '../store/open-work.ts';
 import { invalidateKey } from '../store/used-keys.ts';
 import { found } from './object-kinds.ts';
@@ -35,5 +36,6 @@ export async function endAccount(tx: Tx, id: string, { to, detail, require }: En
   const endedOrders = await endOrders(tx, id, 'all', problem);
   await endAuthorizations(tx, id, 'all', now);
   await endProbes(tx, id, problem);
+  if (before.external_binding_id !== null) await notifyTokenOwner(tx, before.external_binding_id);
   return { before, row, endedOrders };
 }

@@ -10,6 +10,7 @@ export const errorKinds = {
   immutable: 'A field that never changes once the resource exists was given another value.',
   conflict: 'The resource was changed by somebody else at the same time.',
   managed_by_kubernetes: 'The resource belongs to a custom resource and is changed only there.',
+  already_exists: 'What a custom resource declares is there already, and is not its own.',
   in_use: 'Something still depends on the resource.',
   slug_taken: 'The slug is, or once was, that of another directory.',
   key_id_taken: 'The key id is that of another EAB token.',

@@ -89,7 +89,9 @@ export async function externalBindingView(
 }
 
 /** For the records of changes: fields as /v1 shows them, without the MAC key. */
-export const auditedExternalBinding = (row: ExternalBindingRow) => ({
+export const auditedExternalBinding = (
+  row: Pick<ExternalBindingRow, 'directory_id' | 'name' | 'key_id' | 'order_validations'>,
+) => ({
   directory_id: formatId('dir', row.directory_id),
   name: row.name,
   key_id: row.key_id,

@@ -14,7 +14,8 @@ export type Owned = {
 /** The kinds that custom resources declare. */
 export type DeclaredKind = Extract<ObjectKind, 'signing_cert' | 'directory' | 'external_binding' | 'acme_key'>;
 
-const customResourceKinds = {
+/** What they are called in a cluster. */
+export const customResourceKinds = {
   signing_cert: 'SigningCert',
   directory: 'Directory',
   external_binding: 'ExternalBinding',

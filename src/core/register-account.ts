@@ -8,6 +8,7 @@ import { auditedAcmeKey } from './acme-keys.ts';
 import { type Change, recordChanges } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import type { Declared } from './declared.ts';
 import { tokenUsed } from './external-bindings.ts';
 import { formatId } from './ids.ts';
 import { notFound, unknownReference } from './object-kinds.ts';
@@ -24,8 +25,8 @@ export type Registration = {
   readonly directoryId: string;
   readonly key: AccountKey;
   readonly contacts: readonly string[];
-  /** The door that it came through. */
-  readonly origin: 'api' | 'acme';
+  /** The door that it came through; a custom resource where it is declared. */
+  readonly origin: 'api' | 'acme' | Declared;
   readonly sponsor: Sponsor;
   /** The URL of the terms that the client agreed to (ACC-15). */
   readonly termsAgreed?: string;
@@ -46,7 +47,7 @@ export async function registerNewKey(ca: Ca, actor: Actor, registration: Registr
   const now = ca.clock.now();
   const columns = {
     id,
-    origin,
+    ...originColumns(origin),
     created_at: now,
     directory_id: directoryId,
     contacts,
@@ -69,8 +70,11 @@ export async function registerNewKey(ca: Ca, actor: Actor, registration: Registr
 
 const sponsoredBy = ({ sponsor, origin }: Registration): string => {
   if ('jws' in sponsor) return 'external_binding';
-  return origin === 'api' ? 'public_key' : 'open_registration';
+  return origin === 'acme' ? 'open_registration' : 'public_key';
 };
+
+const originColumns = (origin: Registration['origin']) =>
+  typeof origin === 'string' ? { origin, owner: undefined } : { origin: 'kubernetes' as const, owner: origin };
 
 const sponsorColumns = (sponsor: Sponsor) =>
   'jws' in sponsor

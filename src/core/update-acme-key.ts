@@ -4,6 +4,7 @@ import type { acmeKeyFields } from '../resources/fields.ts';
 import { type AcmeKeyChanges, type AcmeKeyRow, updateAcmeKey as updateRow } from '../store/acme-keys.ts';
 import type { Tx } from '../store/database.ts';
 import { endAuthorizations, endOrders } from '../store/open-work.ts';
+import type { Fence } from '../store/origin.ts';
 import { claimKey, invalidateKey } from '../store/used-keys.ts';
 import { type AccountKey, accountKeyProblems, claimingKey, readAccountKey } from './account-key.ts';
 import {
@@ -21,6 +22,7 @@ import { differing } from './differing.ts';
 import { otherDirectory } from './directory-reference.ts';
 import { CaError } from './errors.ts';
 import { detailOf } from './field-problems.ts';
+import { changedMeanwhile } from './object-kinds.ts';
 import { canonicalOrderValidations } from './order-validations.ts';
 
 type Input = UpdateInput<typeof acmeKeyFields>;
@@ -38,9 +40,21 @@ export async function updateAcmeKey(ca: Ca, actor: Actor, id: string, input: Inp
   const key = newKeyOf(seen, input);
   const changes = { ...changesOf(seen, input), ...(key && keyColumns(key)) };
   if (Object.keys(changes).length === 0) return acmeKeyView(ca, seen);
-  const write = () => ca.database.inTransaction((tx) => writeChanges(tx, ca, actor, seen, changes));
+  const write = () => writeAcmeKey(ca, actor, seen, changes);
   return acmeKeyView(ca, await (key === undefined ? write() : claimingKey(ca, key.thumbprint, write)));
 }
+
+/**
+ * Writes changes of a row as it was seen, for /v1 or, with a fence, for the custom resource that it belongs to. Throws
+ * `conflict`, and for /v1 what else speaks against it.
+ */
+export const writeAcmeKey = (
+  ca: Ca,
+  actor: Actor,
+  seen: AcmeKeyRow,
+  changes: AcmeKeyChanges,
+  fence?: Fence,
+): Promise<AcmeKeyRow> => ca.database.inTransaction((tx) => writeChanges(tx, ca, actor, seen, changes, fence));
 
 async function writeChanges(
   tx: Tx,
@@ -48,17 +62,19 @@ async function writeChanges(
   actor: Actor,
   seen: AcmeKeyRow,
   changes: AcmeKeyChanges,
+  fence: Fence | undefined,
 ): Promise<AcmeKeyRow> {
   const { id } = seen;
   const now = ca.clock.now();
   // Before the row, as whoever registers a key does: in the other order the two could wait for each other.
   if (changes.thumbprint !== undefined) await claimKey(tx, changes.thumbprint, id, now);
-  const row = await updateRow(tx, seen, changes);
-  if (row === undefined) throw await changeRefused(tx, id);
+  const row = await updateRow(tx, seen, changes, fence);
+  if (row === undefined) throw fence === undefined ? await changeRefused(tx, id) : changedMeanwhile('acme_key');
   if (changes.thumbprint !== undefined) await invalidateKey(tx, seen.thumbprint);
   if (changes.order_validations === 'challenge') await endAutoApproval(tx, id, now);
   const fields = { before: auditedAcmeKey(seen), after: auditedAcmeKey(row) };
-  await recordChange(tx, actor, now, { action: 'update', kind: 'acme_key', id, ...fields });
+  if (Object.keys(differing(fields.before, fields.after)).length > 0)
+    await recordChange(tx, actor, now, { action: 'update', kind: 'acme_key', id, ...fields });
   return row;
 }
 

@@ -6,9 +6,10 @@ import {
   type ExternalBindingRow,
   updateExternalBinding as updateRow,
 } from '../store/external-bindings.ts';
+import type { Fence } from '../store/origin.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
-import type { Caller } from './caller.ts';
+import type { Actor, Caller } from './caller.ts';
 import { differing } from './differing.ts';
 import { otherDirectory } from './directory-reference.ts';
 import { CaError, type FieldProblem } from './errors.ts';
@@ -21,6 +22,7 @@ import {
   requireUnused,
 } from './external-bindings.ts';
 import { detailOf } from './field-problems.ts';
+import { changedMeanwhile } from './object-kinds.ts';
 import { canonicalOrderValidations } from './order-validations.ts';
 
 type Input = UpdateInput<typeof externalBindingFields>;
@@ -45,23 +47,35 @@ export async function updateExternalBinding(
     name: name === null ? '' : name,
     order_validations: validations && canonicalOrderValidations(validations),
   });
-  const row = Object.keys(changes).length === 0 ? seen : await write(ca, caller, seen, changes);
+  const row = Object.keys(changes).length === 0 ? seen : await writeExternalBinding(ca, caller, seen, changes);
   return externalBindingView(ca, caller, row);
+}
+
+/**
+ * Writes changes of a row as it was seen, for /v1 or, with a fence, for the custom resource that it belongs to. Throws
+ * `conflict`, and for /v1 what else speaks against it.
+ */
+export function writeExternalBinding(
+  ca: Ca,
+  actor: Actor,
+  seen: ExternalBindingRow,
+  changes: ExternalBindingChanges,
+  fence?: Fence,
+): Promise<ExternalBindingRow> {
+  const { id } = seen;
+  return ca.database.inTransaction(async (tx) => {
+    const row = await updateRow(tx, seen, changes, fence);
+    if (row === undefined)
+      throw fence === undefined ? await changeRefused(tx, id) : changedMeanwhile('external_binding');
+    const fields = { before: auditedExternalBinding(seen), after: auditedExternalBinding(row) };
+    if (Object.keys(differing(fields.before, fields.after)).length > 0)
+      await recordChange(tx, actor, ca.clock.now(), { action: 'update', kind: 'external_binding', id, ...fields });
+    return row;
+  });
 }
 
 function otherKeyId(row: ExternalBindingRow, given: string | null | undefined): readonly FieldProblem[] {
   if (given === undefined || given === row.key_id) return [];
   const message = 'The key id never changes, because clients hold it already. Make a new token instead.';
   return [{ field: 'key_id', code: 'immutable', message }];
-}
-
-function write(ca: Ca, caller: Caller, seen: ExternalBindingRow, changes: ExternalBindingChanges) {
-  const { id } = seen;
-  return ca.database.inTransaction(async (tx) => {
-    const row = await updateRow(tx, seen, changes);
-    if (row === undefined) throw await changeRefused(tx, id);
-    const fields = { before: auditedExternalBinding(seen), after: auditedExternalBinding(row) };
-    await recordChange(tx, caller, ca.clock.now(), { action: 'update', kind: 'external_binding', id, ...fields });
-    return row;
-  });
 }

@@ -20,6 +20,7 @@ const caOutcomes: Readonly<Record<ErrorKind, Row>> = {
   immutable: stalled('Immutable'),
   conflict: retry,
   managed_by_kubernetes: stalled('AlreadyExists'),
+  already_exists: stalled('AlreadyExists'),
   in_use: wait('DeletionBlocked'),
   slug_taken: stalled('SlugConflict'),
   key_id_taken: stalled('KeyIdConflict'),

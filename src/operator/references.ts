@@ -1,5 +1,12 @@
 // References between objects: whom one names, whether it may, and who has to look again when that one changes.
-import { type KindName, keyOf, type Reference, type Resource, type ResourceKey } from '../resources/resource.ts';
+import {
+  type KindName,
+  keyOf,
+  keyText,
+  type Reference,
+  type Resource,
+  type ResourceKey,
+} from '../resources/resource.ts';
 import { isReady } from './conditions.ts';
 import { type OperatorContext, type Outcome, type Referrers, referenced } from './reconciler.ts';
 
@@ -85,13 +92,13 @@ export class KeyIndex {
 
   add(name: string, key: ResourceKey): void {
     const keys = this.#keys.get(name) ?? new Map<string, ResourceKey>();
-    keys.set(textOf(key), key);
+    keys.set(keyText(key), key);
     this.#keys.set(name, keys);
   }
 
   remove(name: string, key: ResourceKey): void {
     const keys = this.#keys.get(name);
-    keys?.delete(textOf(key));
+    keys?.delete(keyText(key));
     if (keys?.size === 0) this.#keys.delete(name);
   }
 
@@ -110,7 +117,7 @@ export class ReferrerIndex implements Referrers {
   }
 
   to(key: ResourceKey): readonly ResourceKey[] {
-    return this.#index.get(textOf(key));
+    return this.#index.get(keyText(key));
   }
 
   change(before: Resource | undefined, after: Resource | undefined): void {
@@ -119,8 +126,6 @@ export class ReferrerIndex implements Referrers {
   }
 
   #each(resource: Resource, work: (name: string, key: ResourceKey) => void): void {
-    for (const target of this.#references(resource)) work(textOf(target), keyOf(resource));
+    for (const target of this.#references(resource)) work(keyText(target), keyOf(resource));
   }
 }
-
-export const textOf = ({ kind, namespace, name }: ResourceKey): string => `${kind}/${namespace}/${name}`;

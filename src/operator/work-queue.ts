@@ -143,10 +143,10 @@ export class WorkQueue {
   }
 
   #wakeOne(): void {
-    for (const wake of this.#takers) {
-      this.#takers.delete(wake);
-      return wake();
-    }
+    const [wake] = this.#takers;
+    if (wake === undefined) return;
+    this.#takers.delete(wake);
+    wake();
   }
 
   #forgetLater(key: string): void {

@@ -53,5 +53,8 @@ export type Resource<Kind extends KindName = KindName, Spec = unknown, Status = 
 
 export const keyOf = ({ kind, metadata: { namespace, name } }: Resource): ResourceKey => ({ kind, namespace, name });
 
+/** For maps. */
+export const keyText = ({ kind, namespace, name }: ResourceKey): string => `${kind}/${namespace}/${name}`;
+
 /** Of another object of ours; in its own namespace where none is named. */
 export type Reference = { readonly name: string; readonly namespace?: string };

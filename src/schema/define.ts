@@ -1,8 +1,11 @@
 // How schemas are written here: closed objects, enums that stay plain strings, null beside a type.
-import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox';
+import { type Static, type TProperties, type TSchema, type TSchemaOptions, type TUnsafe, Type } from 'typebox';
 
 export type { Static, TSchema };
 export { Type };
+
+/** A schema of values of this type. */
+export type SchemaOf<T> = TUnsafe<T>;
 
 /** An object that has these members and no others. */
 export const closed = <const P extends TProperties>(properties: P, options: TSchemaOptions = {}) =>
@@ -15,6 +18,10 @@ export const oneOf = <const T extends readonly string[]>(values: T, options: TSc
 /** A list always has a bound. */
 export const listOf = <S extends TSchema>(items: S, maxItems: number, options: TSchemaOptions = {}) =>
   Type.Unsafe<readonly Static<S>[]>({ type: 'array', items, maxItems, ...options });
+
+/** The list as a set: each item once, in any order. */
+export const setOf = <S extends TSchema>(list: S) =>
+  Type.Unsafe<Static<S>>({ ...list, 'x-kubernetes-list-type': 'set' });
 
 /** The same value or null: an absent value is null in every reply, and a reply may be sent back. */
 export function nullable<S extends TSchema>(schema: S) {

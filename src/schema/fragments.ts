@@ -26,6 +26,16 @@ export const date = text('date', { maxLength: 10, pattern: '^[0-9]{4}-[0-9]{2}-[
 export const httpUrl = text('http-url', { maxLength: 2048, pattern: '^https?://[\\x21-\\x7e]+$' });
 export const contactUri = text('uri', { maxLength: 320, pattern: '^[A-Za-z][A-Za-z0-9+.-]*:[\\x21-\\x7e]+$' });
 
+const LOWER_LABEL = '[a-z0-9]([a-z0-9-]*[a-z0-9])?';
+const kubernetesText = (maxLength: number, pattern: string, example: string) =>
+  Type.Unsafe<string>({ type: 'string', minLength: 1, maxLength, pattern, examples: [example] });
+/** Names of objects in Kubernetes (RFC 1123 subdomains), and of namespaces (one label of those). */
+export const kubernetesName = kubernetesText(253, `^${LOWER_LABEL}(\\.${LOWER_LABEL})*$`, 'corp-issuing');
+export const namespaceName = kubernetesText(63, `^${LOWER_LABEL}$`, 'acmery-system');
+
+/** Any text, an empty one too. */
+export const boundedText = (maxLength: number) => Type.Unsafe<string>({ type: 'string', maxLength });
+
 /** PEM is bounded here and read by those who know its kind. */
 export const pemText = (maxLength: number) => text('pem', { maxLength });
 export const secretPemText = (maxLength: number) =>

@@ -32,7 +32,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   if (name.length > 40) return undefined;
   const wanted = snakeCase(name);
   const ranked = known
-    .map((candidate) => ({ candidate, distance: editDistance(wanted, candidate) }))
+    .map((candidate) => ({ candidate, distance: editDistance(wanted, snakeCase(candidate)) }))
     .filter(({ candidate, distance }) => distance <= Math.max(1, Math.floor(candidate.length / 3)))
     .sort((a, b) => a.distance - b.distance);
   return ranked[0]?.candidate;

@@ -23,12 +23,15 @@ const ajv = new Ajv2020({
   formats: Object.fromEntries(Object.entries(formats).map(([name, { accepts }]) => [name, accepts])),
 });
 // Annotations for Kubernetes, which ajv only has to know by name.
-ajv.addVocabulary([
-  'x-kubernetes-validations',
-  'x-kubernetes-list-type',
-  'x-kubernetes-list-map-keys',
-  'x-kubernetes-map-type',
-]);
+ajv.addVocabulary(['x-kubernetes-validations', 'x-kubernetes-list-map-keys', 'x-kubernetes-map-type']);
+/** A set takes each item once, as an API server has it. */
+ajv.addKeyword({
+  keyword: 'x-kubernetes-list-type',
+  type: 'array',
+  errors: false,
+  validate: (listType: unknown, items: readonly unknown[]) =>
+    listType !== 'set' || new Set(items).size === items.length,
+});
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 
@@ -69,6 +72,7 @@ const explained: Readonly<Record<string, Explained>> = {
   maximum: { code: 'out_of_range', message: expected },
   minItems: { code: 'bad_count', message: expected },
   maxItems: { code: 'bad_count', message: expected },
+  'x-kubernetes-list-type': { code: 'duplicate', message: () => 'the same item stands twice in this list' },
   uniqueItems: { code: 'duplicate', message: () => 'the same item stands twice in this list' },
 };
 

@@ -5,19 +5,23 @@ import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveAcmeKey } from './move.ts';
-import { isChangeable, type Owner, ownedColumns } from './origin.ts';
+import { type Fence, isChangeable, isWithin, type Owner, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['acme_keys']>;
 /** `slug` is that of its directory, also of a deleted one. */
-export type AcmeKeyRow = Pick<Row, (typeof COLUMNS)[number]> & { readonly slug: string };
+export type AcmeKeyRow = Pick<Row, (typeof acmeKeyColumns)[number]> & { readonly slug: string };
 export type NewAcmeKey = Pick<
   Insertable<Tables['acme_keys']>,
   'id' | 'origin' | 'created_at' | 'directory_id' | 'contacts' | 'thumbprint' | 'spki' | 'jwk'
-> & { readonly terms_agreed: string | null };
+> & {
+  readonly terms_agreed: string | null;
+  /** The custom resource that declares it. */
+  readonly owner: (Owner & Fence) | undefined;
+};
 export type AcmeKeyChanges = Pick<
   Updateable<Tables['acme_keys']>,
-  'name' | 'contacts' | 'order_validations' | 'thumbprint' | 'spki' | 'jwk'
+  'name' | 'contacts' | 'order_validations' | 'thumbprint' | 'spki' | 'jwk' | 'contacts_declared' | 'origin_generation'
 >;
 /** What its client may change itself. */
 export type OwnAcmeKeyChanges = Pick<Updateable<Tables['acme_keys']>, 'contacts' | 'thumbprint' | 'spki' | 'jwk'>;
@@ -28,7 +32,7 @@ export type Sponsor =
 
 export type AcmeKeyFilter = { readonly directoryId: string; readonly state?: AcmeKeyState | undefined };
 
-const COLUMNS = [
+export const acmeKeyColumns = [
   ...ownedColumns,
   'state',
   'directory_id',
@@ -54,7 +58,7 @@ export async function insertAcmeKey(
   key: NewAcmeKey,
   sponsor: Sponsor,
 ): Promise<(AcmeKeyRow & { readonly token_owner: Owner | null }) | undefined> {
-  const { id, created_at: now } = key;
+  const { id, created_at: now, owner } = key;
   const { rows } = await sql<AcmeKeyRow & { readonly token_owner: Owner | null }>`
     with directory as (
       select id, slug from directories where id = ${key.directory_id} and deleted_at is null for share),
@@ -63,19 +67,22 @@ export async function insertAcmeKey(
       insert into used_keys (thumbprint, why, since, acme_key_id)
       select ${key.thumbprint}::bytea, 'account', ${now}::timestamptz, ${id}::uuid from sponsor
       returning thumbprint)
-    insert into acme_keys (id, state, origin, created_at, directory_id, external_binding_id, eab_jws, name,
-                           order_validations, contacts, thumbprint, spki, jwk, terms_agreed)
-    select ${id}::uuid, 'valid', ${key.origin}::text, ${now}::timestamptz, directory.id, sponsor.id, sponsor.eab_jws,
-           sponsor.name, sponsor.order_validations, ${key.contacts}::text[], claimed.thumbprint, ${key.spki}::bytea,
+    insert into acme_keys (id, state, origin, origin_namespace, origin_name, origin_uid, origin_generation, created_at,
+                           directory_id, external_binding_id, eab_jws, name, order_validations, contacts,
+                           contacts_declared, thumbprint, spki, jwk, terms_agreed)
+    select ${id}::uuid, 'valid', ${key.origin}::text, ${owner?.namespace ?? null}::text, ${owner?.name ?? null}::text,
+           ${owner?.uid ?? null}::text, ${owner?.generation ?? null}::int, ${now}::timestamptz,
+           directory.id, sponsor.id, sponsor.eab_jws, sponsor.name, sponsor.order_validations, ${key.contacts}::text[],
+           ${owner === undefined ? null : key.contacts}::text[], claimed.thumbprint, ${key.spki}::bytea,
            ${key.jwk}::jsonb, ${key.terms_agreed}::text
       from directory, sponsor, claimed
-    returning ${sql.join(COLUMNS.map((column) => sql.ref(`acme_keys.${column}`)))},
+    returning ${sql.join(acmeKeyColumns.map((column) => sql.ref(`acme_keys.${column}`)))},
               (select slug from directory) as slug, (select owner from sponsor) as token_owner`.execute(tx);
   return rows[0];
 }
 
 export const findAcmeKey = gatheredRows<AcmeKeyRow>((db, ids) =>
-  db.selectFrom('acme_keys').select(COLUMNS).select(slugOfDirectory).where('id', '=', ids).execute(),
+  db.selectFrom('acme_keys').select(acmeKeyColumns).select(slugOfDirectory).where('id', '=', ids).execute(),
 );
 
 export function listAcmeKeyRows(
@@ -83,16 +90,17 @@ export function listAcmeKeyRows(
   { directoryId, state }: AcmeKeyFilter,
   page: PageRequest<NameOrId>,
 ): Promise<PageOfRows<AcmeKeyRow> | undefined> {
-  const query = db.selectFrom('acme_keys').select(COLUMNS).select(slugOfDirectory);
+  const query = db.selectFrom('acme_keys').select(acmeKeyColumns).select(slugOfDirectory);
   const within = { directory_id: directoryId, ...(state !== undefined && { state }) };
   return readPage(db, query, { table: 'acme_keys', within, columns: columnsBy(page.sort) }, page);
 }
 
-/** Undefined when the account is no longer as it was seen, is no longer valid, or is not to be changed here. */
+/** Undefined when the account is no longer as it was seen, is no longer valid, or this writer may not change it. */
 export const updateAcmeKey = (
   tx: Tx,
   { id, version }: Pick<AcmeKeyRow, 'id' | 'version'>,
   changes: AcmeKeyChanges,
+  fence?: Fence,
 ): Promise<AcmeKeyRow | undefined> =>
   tx
     .updateTable('acme_keys')
@@ -100,8 +108,8 @@ export const updateAcmeKey = (
     .where('id', '=', id)
     .where('version', '=', version)
     .where('state', '=', 'valid')
-    .where(isChangeable)
-    .returning(COLUMNS)
+    .where(fence === undefined ? isChangeable : isWithin(fence))
+    .returning(acmeKeyColumns)
     .returning(slugOfDirectory)
     .executeTakeFirst();
 
@@ -117,7 +125,7 @@ export const changeOwnAcmeKey = (
     .where('id', '=', id)
     .where('thumbprint', '=', thumbprint)
     .where('state', '=', 'valid')
-    .returning(COLUMNS)
+    .returning(acmeKeyColumns)
     .returning(slugOfDirectory)
     .executeTakeFirst();
 
@@ -125,7 +133,7 @@ export const changeOwnAcmeKey = (
 export const lockAcmeKey = (tx: Tx, id: string): Promise<AcmeKeyRow | undefined> =>
   tx
     .selectFrom('acme_keys')
-    .select(COLUMNS)
+    .select(acmeKeyColumns)
     .select(slugOfDirectory)
     .where('id', '=', id)
     .forUpdate()
@@ -137,7 +145,7 @@ export async function endAcmeKey(
   { id, version, slug }: Pick<AcmeKeyRow, 'id' | 'version' | 'slug'>,
   to: 'revoked' | 'deactivated',
 ): Promise<AcmeKeyRow | undefined> {
-  const row = await moveAcmeKey(tx, id, to, { set: { version: version + 1 }, returning: COLUMNS });
+  const row = await moveAcmeKey(tx, id, to, { set: { version: version + 1 }, returning: acmeKeyColumns });
   return row && { ...row, slug };
 }
 

@@ -3,17 +3,20 @@ import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } 
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
-import { isChangeable, ownedColumns } from './origin.ts';
+import { type Fence, isChangeable, isWithin, notifyOwners, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['external_bindings']>;
 /** `slug` is that of its directory. */
-export type ExternalBindingRow = Pick<Row, (typeof COLUMNS)[number]> & { readonly slug: string };
+export type ExternalBindingRow = Pick<Row, (typeof externalBindingColumns)[number]> & { readonly slug: string };
 export type NewExternalBinding = Pick<
   Insertable<Tables['external_bindings']>,
   'id' | 'created_at' | 'directory_id' | 'name' | 'key_id' | 'mac_sealed' | 'order_validations'
 >;
-export type ExternalBindingChanges = Pick<Updateable<Tables['external_bindings']>, 'name' | 'order_validations'>;
+export type ExternalBindingChanges = Pick<
+  Updateable<Tables['external_bindings']>,
+  'name' | 'order_validations' | 'origin_generation' | 'orphaned_at'
+>;
 
 export type ExternalBindingFilter = {
   readonly directoryId?: string | undefined;
@@ -21,7 +24,7 @@ export type ExternalBindingFilter = {
   readonly acmeKeyId?: string | null | undefined;
 };
 
-const COLUMNS = [
+export const externalBindingColumns = [
   ...ownedColumns,
   'directory_id',
   'name',
@@ -30,6 +33,11 @@ const COLUMNS = [
   'order_validations',
   'acme_key_id',
 ] as const satisfies readonly (keyof Row)[];
+
+const mayBeChanged = (fence: Fence | undefined) =>
+  fence === undefined
+    ? sql<SqlBool>`(${isUnused} and ${isChangeable})`
+    : sql<SqlBool>`(deleted_at is null and ${isWithin(fence)})`;
 
 const slugOfDirectory = sql<string>`(select slug from directories where id = external_bindings.directory_id)`.as(
   'slug',
@@ -48,7 +56,7 @@ export async function insertExternalBinding(
     select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name}::text,
            ${binding.key_id}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
       from directory
-    returning ${sql.join(COLUMNS.map((column) => sql.ref(`external_bindings.${column}`)))},
+    returning ${sql.join(externalBindingColumns.map((column) => sql.ref(`external_bindings.${column}`)))},
               (select slug from directory) as slug`.execute(tx);
   return rows[0];
 }
@@ -57,7 +65,7 @@ export async function insertExternalBinding(
 export const findExternalBinding = gatheredRows<ExternalBindingRow>((db, ids) =>
   db
     .selectFrom('external_bindings')
-    .select(COLUMNS)
+    .select(externalBindingColumns)
     .select(slugOfDirectory)
     .where('id', '=', ids)
     .where('deleted_at', 'is', null)
@@ -86,7 +94,7 @@ export function listExternalBindingRows(
   const columns = columnsBy(page.sort);
   const all = db
     .selectFrom('external_bindings')
-    .select(COLUMNS)
+    .select(externalBindingColumns)
     .select(slugOfDirectory)
     .where('deleted_at', 'is', null);
   // An account has one token at most: found by its id, the rest of the filter says whether it is shown.
@@ -102,32 +110,36 @@ export function listExternalBindingRows(
   return readPage(db, query, { table: 'external_bindings', within, columns }, page);
 }
 
-/** Undefined when the row is no longer as it was seen, is used, or is not to be changed here. */
+/** Undefined when the row is no longer as it was seen, or this writer may not change it; /v1 changes unused ones alone. */
 export const updateExternalBinding = (
   tx: Tx,
   { id, version }: Pick<ExternalBindingRow, 'id' | 'version'>,
   changes: ExternalBindingChanges,
+  fence?: Fence,
 ): Promise<ExternalBindingRow | undefined> =>
   tx
     .updateTable('external_bindings')
     .set({ ...changes, version: version + 1 })
     .where('id', '=', id)
     .where('version', '=', version)
-    .where(isUnused)
-    .where(isChangeable)
-    .returning(COLUMNS)
+    .where(mayBeChanged(fence))
+    .returning(externalBindingColumns)
     .returning(slugOfDirectory)
     .executeTakeFirst();
 
-/** Makes it a tombstone. Undefined when it is one already, is used, or is not to be changed here. */
-export const deleteExternalBinding = (tx: Tx, id: string, now: Date): Promise<ExternalBindingRow | undefined> =>
+/** Makes it a tombstone. Undefined when it is one already, or this writer may not change it; /v1 deletes unused ones alone. */
+export const deleteExternalBinding = (
+  tx: Tx,
+  id: string,
+  now: Date,
+  fence?: Fence,
+): Promise<ExternalBindingRow | undefined> =>
   tx
     .updateTable('external_bindings')
     .set({ deleted_at: now, version: sql`version + 1` })
     .where('id', '=', id)
-    .where(isUnused)
-    .where(isChangeable)
-    .returning(COLUMNS)
+    .where(mayBeChanged(fence))
+    .returning(externalBindingColumns)
     .returning(slugOfDirectory)
     .executeTakeFirst();
 
@@ -138,6 +150,19 @@ export const deleteUnusedExternalBindings = (tx: Tx, directoryId: string, now: D
     .set({ deleted_at: now, version: sql`version + 1` })
     .where('directory_id', '=', directoryId)
     .where(isUnused)
-    .returning(COLUMNS)
+    .returning(externalBindingColumns)
     .returning(slugOfDirectory)
     .execute();
+
+/** Has the custom resource visited that a token belongs to, if any, once the transaction commits: its account has ended. */
+export async function notifyTokenOwner(tx: Tx, id: string): Promise<void> {
+  const owner = await tx
+    .selectFrom('external_bindings')
+    .select(['origin_namespace as namespace', 'origin_name as name'])
+    .where('id', '=', id)
+    .where('deleted_at', 'is', null)
+    .where(sql<SqlBool>`not ${isChangeable}`)
+    .executeTakeFirst();
+  if (owner === undefined) return;
+  await notifyOwners(tx, 'external_binding', [{ namespace: owner.namespace ?? '', name: owner.name ?? '' }]);
+}

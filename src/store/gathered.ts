@@ -56,6 +56,18 @@ export const gatheredOn = <Ask, Answer>(
 ): ((db: Db, ask: Ask) => Promise<Answer>) =>
   perDatabase((db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks)));
 
+/**
+ * For statements that may wait for locks or the disk: on connections of their own, so that no read of others stands behind
+ * them.
+ */
+export const gatheredWrites = <Ask, Answer>(
+  run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>,
+): ((db: Db, ask: Ask) => Promise<Answer>) =>
+  perDatabase(
+    (db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks)),
+    (db) => db,
+  );
+
 export const gatheredReads = <Value>(
   load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,
 ): ((db: Db, key: string) => Promise<Value | undefined>) => perDatabase((db) => gathered((keys) => load(db, keys)));
@@ -65,10 +77,12 @@ export const gatherOn = (db: Db, shared: Db): void => void sharedHandles.set(db,
 
 const sharedHandles = new WeakMap<Db, Db>();
 
-function perDatabase<Ask, Answer>(gather: (db: Db) => (ask: Ask) => Promise<Answer>) {
+const sharedHandle = (db: Db): Db => sharedHandles.get(db) ?? db;
+
+function perDatabase<Ask, Answer>(gather: (db: Db) => (ask: Ask) => Promise<Answer>, handleOf = sharedHandle) {
   const asks = new WeakMap<Db, (ask: Ask) => Promise<Answer>>();
   return (db: Db, ask: Ask): Promise<Answer> => {
-    const gatheredAsk = asks.get(db) ?? gather(sharedHandles.get(db) ?? db);
+    const gatheredAsk = asks.get(db) ?? gather(handleOf(db));
     asks.set(db, gatheredAsk);
     return gatheredAsk(ask);
   };

@@ -180,6 +180,7 @@ type AcmeKeysTable = {
   order_validations: OneOf<'challenge' | 'auto_approve'>;
   used_on: CalendarDate | null;
   contacts: TextArray;
+  contacts_declared: TextArray | null;
   thumbprint: Bytea;
   spki: Bytea;
   jwk: Jsonb<Readonly<Record<string, string>>>;

@@ -179,6 +179,7 @@ export function createMetrics() {
       {},
     ),
 
+    manifestProblems: gauge('acmery_manifest_problems', 'Things wrong in the folder of manifests.', {}),
     leader: gauge('leader_election_master_status', '1 while this process leads.', { name: ['acmery'] }),
     workQueueDepth: gauge('workqueue_depth', 'Objects that wait to be looked at.', { name: declaredElsewhere }),
     workQueueAdds: counter('workqueue_adds_total', 'Objects put into the queue.', { name: declaredElsewhere }),

@@ -4,6 +4,14 @@ import type { Metrics } from './metrics.ts';
 
 export type ReconcileOutcome = 'done' | 'wait' | 'stalled' | 'retry';
 
+type ObjectEventFacts = {
+  readonly object: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly note: string;
+};
+type ManifestsRead = { readonly folder: string; readonly objects: number; readonly problems: readonly string[] };
+
 export const operatorEvents = (log: Log, metrics: Metrics) => ({
   /** Of the queue of one kind. */
   workQueue: (name: string) => ({
@@ -32,6 +40,16 @@ export const operatorEvents = (log: Log, metrics: Metrics) => ({
     metrics.reconciles.add({ controller: event.kind, result: 'error' });
     metrics.reconcileErrors.add({ controller: event.kind });
     log.error(event, 'a custom resource could not be reconciled; it is tried again');
+  },
+  /** Something happened to a custom resource of a folder. */
+  objectEvent({ type, ...event }: ObjectEventFacts): void {
+    log[type === 'Warning' ? 'warn' : 'info'](event, `${event.object}: ${event.note}`);
+  },
+  /** A folder of manifests has changed, or can be read no more. */
+  manifestsRead({ folder, objects, problems }: ManifestsRead): void {
+    metrics.manifestProblems.set({}, problems.length);
+    for (const problem of problems) log.error({ folder, problem }, `a manifest is not taken: ${problem}`);
+    log.info({ folder, objects, problems: problems.length }, 'manifests read');
   },
   leadershipChanged({ isLeader }: { readonly isLeader: boolean }): void {
     metrics.leader.set({ name: 'acmery' }, isLeader ? 1 : 0);

@@ -192,7 +192,7 @@ test('a finalizer comes before the first step, and goes only when everything was
   let isUsed = true;
   await using one = await aController({
     needsFinalizer: () => true,
-    steps: [async () => (seen.push(one.objects.read(key)?.metadata.finalizers), done)],
+    steps: [doing(() => seen.push(one.objects.read(key)?.metadata.finalizers))],
     deletion: [async () => (isUsed ? { ...wait, reason: 'DeletionBlocked' } : done)],
   });
   one.apply();

@@ -1,4 +1,4 @@
-// A TCP relay on loopback that can be cut and mended: a network between the program and what it depends on.
+// A TCP relay on loopback that can be cut, silenced and mended: a network between the program and what it depends on.
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
@@ -7,6 +7,8 @@ export class TcpProxy implements AsyncDisposable {
   readonly #target: { readonly host: string; readonly port: number };
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
+  #connections = 0;
+  #isSilent = false;
 
   private constructor(port: number, target: { readonly host: string; readonly port: number }) {
     this.port = port;
@@ -24,23 +26,23 @@ export class TcpProxy implements AsyncDisposable {
     return new TcpProxy(address.port, target);
   }
 
+  /** That were opened so far. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** Listens, and relays on new connections; one that was silenced stays so. */
   async mend(): Promise<void> {
-    this.#server = createServer((near) => {
-      const far = connect(this.#target);
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        this.#sockets.add(one);
-        one.on('error', () => other.destroy());
-        one.on('close', () => {
-          this.#sockets.delete(one);
-          other.destroy();
-        });
-        one.pipe(other);
-      }
-    }).listen(this.port, '127.0.0.1');
+    this.#isSilent = false;
+    if (this.#server !== undefined) return;
+    this.#server = createServer((near) => this.#relay(near)).listen(this.port, '127.0.0.1');
     await once(this.#server, 'listening');
+  }
+
+  /** A black hole, until `mend`: connections stay open, new ones are accepted, and nothing comes through. */
+  silence(): void {
+    this.#isSilent = true;
+    for (const socket of this.#sockets) swallow(socket);
   }
 
   async cut(): Promise<void> {
@@ -55,4 +57,27 @@ export class TcpProxy implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     return this.cut();
   }
+
+  #relay(near: Socket): void {
+    this.#connections++;
+    const far = connect(this.#target);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(one);
+      one.on('error', () => other.destroy());
+      one.on('close', () => {
+        this.#sockets.delete(one);
+        other.destroy();
+      });
+      if (this.#isSilent) swallow(one);
+      else one.pipe(other);
+    }
+  }
+}
+
+function swallow(socket: Socket): void {
+  socket.unpipe();
+  socket.resume();
 }

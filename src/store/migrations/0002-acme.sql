@@ -73,6 +73,7 @@ create table acme_keys (
   order_validations    text collate "C" not null check (order_validations in ('challenge', 'auto_approve')),
   used_on              date,
   contacts             text[] collate "C" not null,
+  contacts_declared    text[] collate "C",     -- by its custom resource; what the client writes since then wins
   thumbprint           bytea not null,         -- RFC 7638, SHA-256
   spki                 bytea not null,
   jwk                  jsonb not null,

@@ -1,0 +1,76 @@
+// Objects of a folder as they were last known, a file each: uid, generation and status survive a restart with them.
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { dump, load } from 'js-yaml';
+import { API_VERSION, kindNames, type Resource, type ResourceKey } from '../resources/resource.ts';
+import { writeWhole } from './whole-file.ts';
+
+const READ_BY_ALL = 0o644;
+const NOTE =
+  '# Written by Acmery: the status of an object of this folder. To change the object, change its own file.\n';
+
+export class StatusFiles {
+  readonly #folder: string;
+  /** By path: a later state never comes to stand before an earlier one. */
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Throws where the folder cannot be made or written to. */
+  async prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    const probe = join(this.#folder, '.probe');
+    await writeWhole(probe, '', READ_BY_ALL);
+    await rm(probe, { force: true });
+  }
+
+  /** What is not a status file, or is damaged, is as good as lost: its object begins anew. */
+  async read(): Promise<readonly Resource[]> {
+    const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.yaml')).sort();
+    const objects = await Promise.all(names.map((name) => readObject(join(this.#folder, name))));
+    return objects.filter((object) => object !== undefined);
+  }
+
+  write(resource: Resource): Promise<void> {
+    const { namespace, name } = resource.metadata;
+    const text = dump(JSON.parse(JSON.stringify(resource)), { lineWidth: -1 });
+    const path = this.#pathOf({ kind: resource.kind, namespace, name });
+    return this.#inOrder(path, () => writeWhole(path, NOTE + text, READ_BY_ALL));
+  }
+
+  remove(key: ResourceKey): Promise<void> {
+    const path = this.#pathOf(key);
+    return this.#inOrder(path, () => rm(path, { force: true }));
+  }
+
+  #inOrder(path: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#writing.get(path) ?? Promise.resolve();
+    const done = before.catch(() => undefined).then(work);
+    this.#writing.set(path, done);
+    const forget = (): void => {
+      if (this.#writing.get(path) === done) this.#writing.delete(path);
+    };
+    done.then(forget, forget);
+    return done;
+  }
+
+  #pathOf({ kind, namespace, name }: ResourceKey): string {
+    return join(this.#folder, `${kind.toLowerCase()}.${namespace}.${name}.yaml`);
+  }
+}
+
+async function readObject(path: string): Promise<Resource | undefined> {
+  try {
+    const object = load(await readFile(path, 'utf8')) as Partial<Resource> | undefined;
+    return object !== undefined && isResource(object) ? (object as Resource) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isResource({ apiVersion, kind, metadata, spec }: Partial<Resource>): boolean {
+  const isOurs = apiVersion === API_VERSION && kindNames.some((name) => name === kind);
+  return isOurs && typeof metadata?.uid === 'string' && Number.isInteger(metadata.generation) && spec !== undefined;
+}
