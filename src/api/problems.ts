@@ -18,7 +18,7 @@ export const coreProblems: Readonly<Record<ErrorKind, Row>> = {
   immutable: { status: 422, title: 'Field never changes' },
   conflict: { status: 422, title: 'Changed by somebody else' },
   managed_by_kubernetes: { status: 422, title: 'Managed by Kubernetes' },
-  already_exists: { status: 422, title: 'Exists already' },
+  already_exists: { status: 422, title: 'Already exists' },
   in_use: { status: 422, title: 'In use' },
   slug_taken: { status: 422, title: 'Slug taken' },
   key_id_taken: { status: 422, title: 'Key id taken' },

@@ -1,5 +1,5 @@
 // `acmery doctor`: looks at everything that serve needs, and says what to do about each thing that is wrong.
-import { openCaFor } from '../app.ts';
+import { openCaFor } from '../app/open-ca.ts';
 import type { Settings } from '../config/settings.ts';
 import { checkCluster } from './doctor/cluster.ts';
 import { checkClock, checkDatabase, checkSchema } from './doctor/database.ts';

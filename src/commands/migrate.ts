@@ -1,5 +1,5 @@
 // `acmery migrate`: brings the schema up to date and says what it did.
-import { databaseUrlFor } from '../app.ts';
+import { databaseUrlFor } from '../app/open-ca.ts';
 import type { Settings } from '../config/settings.ts';
 import { migrateAt } from '../store/await-database.ts';
 import { migrations } from '../store/migrations/index.ts';

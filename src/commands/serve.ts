@@ -1,9 +1,10 @@
 // `acmery serve`: runs until SIGINT or SIGTERM, then lets requests under way finish.
 import { setImmediate as logIsWritten } from 'node:timers/promises';
-import { type App, startApp } from '../app.ts';
+import { startApp } from '../app/app.ts';
+import { untilVisited } from '../app/visited.ts';
 import type { Settings } from '../config/settings.ts';
-import { directoryUrl } from '../core/urls.ts';
 import { logFormatOf, logOf } from './log.ts';
+import { whatNext } from './what-next.ts';
 
 const stopSignals = ['SIGINT', 'SIGTERM'] as const;
 /** How long the echoes of a signal may take to come. */
@@ -20,9 +21,10 @@ export async function serve(settings: Settings): Promise<number> {
   if (app === undefined) return 0;
   if (!stopping.aborted) {
     if (logFormatOf(settings) === 'text') {
+      await untilVisited(app, stopping);
       // What to do next comes last, below the lines that the log has in hand.
       await logIsWritten();
-      console.log(whatNext(app, settings));
+      console.log(await whatNext(app, settings));
     }
     await stopped;
   }
@@ -46,41 +48,3 @@ function stopSignal(): AbortSignal {
   for (const signal of stopSignals) process.on(signal, stop);
   return stopping.signal;
 }
-
-function whatNext({ apiUrl, opsUrl, httpUrl, anchorsFile, directoryUrls }: App, settings: Settings): string {
-  const { dataDir } = settings;
-  const api = atLocalhost(apiUrl);
-  const acme = directoryUrls.length > 0 ? directoryUrls : [`${directoryUrl(settings, '<slug>')}   (no directory yet)`];
-  const places = [
-    ...acme.map((url, index) => [index === 0 ? 'ACME' : '', url]),
-    ['management', `${api}/v1   (documentation: ${api}/v1/docs)`],
-    ['publication', `${atLocalhost(httpUrl)}   (CRLs, OCSP and CA certificates)`],
-    ['operations', `${opsUrl}/readyz  ${opsUrl}/metrics`],
-    ...(anchorsFile === undefined ? [] : [['trust', `${anchorsFile}   (of ACME and management)`]]),
-  ];
-  const trusting = (option: string): string => (anchorsFile === undefined ? '' : `${option}${anchorsFile} `);
-  return `
-Acmery is ready. Ctrl-C stops it; the next start finds everything again in ${dataDir}.
-
-${places.map(([what = '', where]) => `  ${what.padEnd(12)} ${where}`).join('\n')}
-
-Make an API token in another terminal and use it:
-
-  TOKEN=$(npm run -s acmery -- token create --name me --permission admin${dataDir === '.acmery' ? '' : ` --data-dir ${dataDir}`})
-  curl ${trusting('--cacert ')}-H "Authorization: Bearer $TOKEN" ${api}/v1/signing_certs
-
-${clientLines(directoryUrls[0], trusting)}
-`;
-}
-
-const clientLines = (server: string | undefined, trusting: (option: string) => string): string =>
-  server === undefined
-    ? 'From here to a first certificate: "A first certificate" in README.md.'
-    : `Get a certificate; KID and HMAC are "id" and "mac_key" of a new EAB token (POST /v1/external_bindings):
-
-  ${trusting('REQUESTS_CA_BUNDLE=')}certbot certonly --standalone --agree-tos -m you@corp.example \\
-    --server ${server} --eab-kid KID --eab-hmac-key HMAC -d NAME
-  ${trusting('LEGO_CA_CERTIFICATES=')}lego run --http --accept-tos -m you@corp.example \\
-    --server ${server} --eab --eab.kid KID --eab.hmac HMAC -d NAME`;
-
-const atLocalhost = (url: string): string => url.replace(/127\.0\.0\.1|\[::1?\]|0\.0\.0\.0/, 'localhost');

@@ -1,6 +1,6 @@
 // `acmery token`: makes, lists and revokes API tokens.
 import { userInfo } from 'node:os';
-import { withCa } from '../app.ts';
+import { withCa } from '../app/open-ca.ts';
 import type { Settings } from '../config/settings.ts';
 import { duration } from '../config/value-kinds.ts';
 import { type ApiTokenView, createApiToken, listApiTokens, revokeApiToken } from '../core/api-tokens.ts';

@@ -6,6 +6,8 @@ import {
   duration,
   listenAddress,
   listOf,
+  namespaceName,
+  namespaceOrAny,
   oneOf,
   path,
   postgresUrl,
@@ -157,6 +159,26 @@ export const settings = {
     fallbackText: 'none',
     about: 'An admin API token that works while it is set, of 32 characters or more; or `ACMERY_BOOTSTRAP_TOKEN_FILE`.',
     isSecret: true,
+  }),
+  manifests: optional(path, {
+    env: 'ACMERY_MANIFESTS',
+    fallbackText: 'none',
+    about: 'Folder of manifests that are reconciled in the place of a cluster, whatever `KUBECONFIG` says.',
+  }),
+  roles: withDefault(listOf(oneOf('server', 'worker', 'operator')), 'server,worker,operator', {
+    env: 'ACMERY_ROLES',
+    about:
+      'What this process does: `server` answers, `worker` does what is due, `operator` reconciles custom resources.',
+  }),
+  namespace: optional(namespaceName, {
+    env: 'ACMERY_NAMESPACE',
+    fallbackText: "that of the pod, else of the kubeconfig's context, else `acmery-system`",
+    about: 'The release namespace: keys of CAs lie there, and manifests that name none belong to it.',
+  }),
+  caNamespaces: optional(listOf(namespaceOrAny), {
+    env: 'ACMERY_CA_NAMESPACES',
+    fallbackText: 'the release namespace',
+    about: 'Namespaces in which SigningCerts are accepted; `*` for all.',
   }),
   logLevel: withDefault(oneOf('debug', 'info', 'warn', 'error'), 'info', {
     env: 'ACMERY_LOG_LEVEL',

@@ -148,6 +148,18 @@ export const cidr: ValueKind<string> = {
   },
 };
 
+const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export const namespaceName: ValueKind<string> = {
+  accepts: 'the name of a namespace',
+  parse: (value) => (NAMESPACE.test(value) ? value : undefined),
+};
+
+export const namespaceOrAny: ValueKind<string> = {
+  accepts: 'the name of a namespace, or *',
+  parse: (value) => (value === '*' || NAMESPACE.test(value) ? value : undefined),
+};
+
 export const tlsName: ValueKind<string> = {
   accepts: 'a host name, *.name or an IP address',
   parse: (value) => (isIP(value) !== 0 || isHostName(value) ? value.toLowerCase() : undefined),

@@ -14,6 +14,7 @@ import {
 } from '../store/acme-requests.ts';
 import type { Database, Db } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
+import { wasSlugEverTaken } from '../store/directory-slugs.ts';
 import { AcmeError } from './acme-error.ts';
 import { parseClientAddress, rangeOf } from './addresses.ts';
 import type { Ca } from './ca.ts';
@@ -49,7 +50,7 @@ export const isSlug = (text: string): boolean => check(slugSchema, text).length 
 export async function findAcmeContext(ca: Ca, { slug, accountId, clientAddress }: Asked): Promise<AcmeContext> {
   const { db } = ca.database;
   const seen = isSlug(slug) ? await seeContext(db, { slug, accountId: accountId ?? null }) : undefined;
-  return admitted(db, seen, slug, clientAddress);
+  return admitted(ca, seen, slug, clientAddress);
 }
 
 /** The directory as it is, or was within the last second: for what anybody may ask for as often as he likes. */
@@ -79,25 +80,26 @@ const recentDirectories = new WeakMap<Database, Recent<Copy>>();
 export async function beginSignedRequest(ca: Ca, nonces: Nonces, nonce: string, asked: Asked): Promise<AcmeContext> {
   const { slug, accountId = null, clientAddress } = asked;
   const { db } = ca.database;
-  if (!isSlug(slug)) throw noDirectory(slug);
+  if (!isSlug(slug)) throw await noDirectory(ca, slug);
   const claim = await nonces.read(nonce).catch(async (error: unknown) => {
     await findAcmeContext(ca, asked);
     throw error;
   });
   const { claimed, seen } = await beginSigned(db, { slug, accountId, nonce: claim });
-  const context = await admitted(db, seen, slug, clientAddress);
+  const context = await admitted(ca, seen, slug, clientAddress);
   await nonces.requireClaimed(claimed);
   return context;
 }
 
 async function admitted(
-  db: Db,
+  ca: Ca,
   seen: SeenContext | undefined,
   slug: string,
   clientAddress: string,
 ): Promise<AcmeContext> {
+  const { db } = ca.database;
   const directory = seen && (await directoryAt(db, seen.directory_id, seen.directory_version));
-  if (directory === undefined) throw noDirectory(slug);
+  if (directory === undefined) throw await noDirectory(ca, slug);
   requireAdmittedClient(directory, clientAddress);
   const { account_id: id, account_version: version, used_on = null } = seen ?? {};
   const account = id && version ? await accountAt(db, id, version) : undefined;
@@ -125,10 +127,16 @@ function keptByVersion<Row extends { readonly version: number }>(
   };
 }
 
-const noDirectory = (slug: string): AcmeError =>
-  new AcmeError('malformed', `There is no directory ${quoted(slug, 63)} here; check the directory URL.`, {
-    status: 404,
-  });
+/** Where directories are declared in a cluster, one that was never there may be on its way, and 404 would be final (G-26). */
+async function noDirectory(ca: Ca, slug: string): Promise<AcmeError> {
+  const shown = quoted(slug, 63);
+  if (ca.directoriesComeLater && isSlug(slug) && !(await wasSlugEverTaken(ca.database.db, slug)))
+    return new AcmeError('serverInternal', `There is no directory ${shown} yet; it may be declared in a moment.`, {
+      status: 503,
+      headers: { 'Retry-After': '5' },
+    });
+  return new AcmeError('malformed', `There is no directory ${shown} here; check the directory URL.`, { status: 404 });
+}
 
 /**
  * The account that a kid names, as its requests may use it (JWS-10, JWS-11, DIR-5, ACC-11). Throws

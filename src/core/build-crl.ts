@@ -12,7 +12,7 @@ import { keepCrlBytes } from './published-crls.ts';
 /** Of schedule: seven days from thisUpdate to nextUpdate, both counted. */
 export const CRL_LIFE_MS = 7 * 86_400_000 - 1_000;
 export const CRL_REFRESH_MS = 12 * 3_600_000;
-/** For relying parties whose clocks are late, and so that the sweep finds what was committed late by less than this. */
+/** For relying parties whose clocks are late. */
 const BACKDATE_MS = 60_000;
 /** Between two builds; as long as one takes, where that is long. */
 const PAUSE_MS = 200;
@@ -20,7 +20,12 @@ const LONG_BUILD_MS = 1_000;
 /** A chunk is one value on the wire, taken in one turn of the event loop; more of them would cost more in all. */
 const ENTRIES_AT_ONCE = 50_000;
 
-type Entries = { readonly pieces: readonly Buffer[]; readonly count: number };
+type Entries = {
+  readonly pieces: readonly Buffer[];
+  readonly count: number;
+  /** When the latest of them was revoked. */
+  readonly latest: Date;
+};
 
 /**
  * Builds the CRL of a CA cert whose key is here. That of a deleted one is its last: it outlives every certificate on it.
@@ -31,7 +36,7 @@ export async function buildCrl(ca: Ca, id: string, state: CrlState, claim?: Clai
   const issuer = await readIssuer(ca.database.db, id);
   const signer = await ca.keys.signer(state.key_ref ?? '');
   const entries = await gatherEntries(ca, id, state);
-  const dates = await datesOf(ca, id, state, issuer, now);
+  const dates = await datesOf(ca, issuer, state, entries.latest, now);
   const number = nextNumber(state.number, now);
   const tbs = buildTbsCrl({
     ...dates,
@@ -73,20 +78,30 @@ function nextNumber(last: string | null, now: Date): bigint {
 async function gatherEntries(ca: Ca, id: string, { this_update }: CrlState): Promise<Entries> {
   const pieces: Buffer[] = [];
   let count = 0;
+  let latest = new Date(0);
   const from = { endsFrom: this_update ?? new Date(0), limit: ENTRIES_AT_ONCE };
   for (let after: Buffer = Buffer.alloc(0); ; ) {
     const chunk = await readEntries(ca.database.db, id, { after, ...from });
-    if (chunk === undefined) return { pieces, count };
+    if (chunk === undefined) return { pieces, count, latest };
     pieces.push(chunk.entries);
     count += chunk.count;
+    if (chunk.latest > latest) latest = chunk.latest;
     after = chunk.last;
   }
 }
 
-async function datesOf(ca: Ca, id: string, { is_deleted, this_update }: CrlState, { notBefore }: Issuer, now: Date) {
+async function datesOf(
+  ca: Ca,
+  { id, notBefore }: Issuer,
+  { is_deleted, this_update }: CrlState,
+  latest: Date,
+  now: Date,
+) {
   // A second later than the one before, wherever that is not in the future: Last-Modified tells them apart.
   const later = (this_update?.getTime() ?? 0) + 1_000;
-  const start = Math.min(now.getTime(), Math.max(now.getTime() - BACKDATE_MS, notBefore.getTime(), later));
+  const backdated = now.getTime() - BACKDATE_MS;
+  // A list is not older than a revocation on it (RFC 5280 sections 5.1.2.4 and 5.1.2.6).
+  const start = Math.min(now.getTime(), Math.max(backdated, notBefore.getTime(), later, latest.getTime()));
   const lastEnd = is_deleted ? await latestRevokedEnd(ca.database.db, id) : undefined;
   const end = Math.max(start + CRL_LIFE_MS, (lastEnd?.getTime() ?? 0) + CRL_REFRESH_MS);
   return { thisUpdate: wholeSeconds(start), nextUpdate: wholeSeconds(end) };

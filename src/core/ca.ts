@@ -29,4 +29,6 @@ export type Ca = {
   readonly retention: Retention;
   readonly prober: ChallengeProber;
   readonly events: Events;
+  /** Directories are declared elsewhere, so that one that is asked for may be on its way. */
+  readonly directoriesComeLater: boolean;
 };

@@ -4,12 +4,14 @@ import {
   type SigningCertVariant,
   signingCertVariant,
 } from '../resources/signing-cert-variants.ts';
+import type { SigningCertRow } from '../store/signing-certs.ts';
 import type { Ca } from './ca.ts';
-import type { Actor } from './caller.ts';
 import { FieldProblems } from './field-problems.ts';
 import { readGeneratedIntermediate, readGeneratedRoot } from './generate-signing-cert.ts';
+import { newUuid } from './ids.ts';
 import { readOfflineImport, readOnlineImport } from './import-signing-cert.ts';
-import type { Plan } from './make-signing-cert.ts';
+import type { Begun, Plan } from './make-signing-cert.ts';
+import type { Author } from './origin.ts';
 import { readRequested } from './request-signing-cert.ts';
 import { type SingleSigningCertView, signingCertView } from './signing-certs.ts';
 
@@ -29,11 +31,21 @@ const readers = {
  * against deletion. Throws `invalid` with all problems of the fields, `unknown_reference`, `cannot_sign`,
  * `duplicate_certificate` and `unavailable`, and leaves nothing behind then.
  */
-export async function createSigningCert(ca: Ca, actor: Actor, input: SigningCertInput): Promise<SingleSigningCertView> {
+export async function createSigningCert(
+  ca: Ca,
+  author: Author,
+  input: SigningCertInput,
+): Promise<SingleSigningCertView> {
+  const row = await makeFrom(ca, author, input, { id: newUuid(ca.clock.now()) });
+  return { ...signingCertView(row), inUse: false };
+}
+
+/** The same of one that may have been begun. */
+export async function makeFrom(ca: Ca, author: Author, input: SigningCertInput, begun: Begun): Promise<SigningCertRow> {
   const { variant, problems: found } = signingCertVariant(input);
   const problems = new FieldProblems(found);
   const plan = await readers[variant](input, problems, ca.clock.now());
   problems.refuse();
   if (plan === undefined) throw new Error('The fields of a CA cert have no problem, and give no plan either.');
-  return { ...signingCertView(await plan(ca, actor)), inUse: false };
+  return plan(ca, author, begun);
 }

@@ -8,6 +8,8 @@ import { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 
 const ATTEMPTS = 3;
+/** Revocations are committed this much later than the time that they bear, at most. */
+const LATE_COMMIT_MS = 60_000;
 
 /** Takes CRLs that are due under a lease of this length. */
 export const claimCrls = (ca: Ca, limit: number, leaseMs: number): Promise<readonly Claim[]> => {
@@ -52,7 +54,7 @@ export async function publishFinalCrl(ca: Ca, id: string): Promise<void> {
  */
 export async function sweepCrls(ca: Ca): Promise<void> {
   const { db } = ca.database;
-  await markStaleCrls(db, ca.clock.now());
+  await markStaleCrls(db, ca.clock.now(), LATE_COMMIT_MS);
   const ages = await listCrlAges(db);
   ca.events.crlsLookedAt(
     ages.map(({ signing_cert_id, this_update, next_update }) => ({

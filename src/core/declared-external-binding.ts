@@ -9,6 +9,7 @@ import {
   type NewDeclaredBinding,
   replaceDeclaredBinding,
 } from '../store/declared-bindings.ts';
+import type { Owner } from '../store/origin.ts';
 import { recordChange, recordChanges, recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { newBinding } from './create-external-binding.ts';
@@ -72,6 +73,10 @@ export async function applyExternalBinding(
   if (other === undefined) throw await notMade(ca, wanted);
   return settle(ca, declared, wanted, other);
 }
+
+/** Whether there is a token under the name of the object, also one that an earlier object has left behind. */
+export const hasExternalBinding = async (ca: Ca, owner: Owner): Promise<boolean> =>
+  (await findDeclaredBinding(ca.database.db, owner)) !== undefined;
 
 async function settle(
   ca: Ca,

@@ -3,7 +3,7 @@ import type { Actor } from './caller.ts';
 import { CaError } from './errors.ts';
 import { formatId, parseId } from './ids.ts';
 import { changedMeanwhile, objectKinds } from './object-kinds.ts';
-import { customResourceKinds, type DeclaredKind } from './origin.ts';
+import { type Author, customResourceKinds, type DeclaredKind, type OwnedState, requireChangeable } from './origin.ts';
 
 /**
  * `uid` and `generation` fence every write: a row that a later generation, or an object of another uid, has written is not
@@ -34,14 +34,30 @@ export const customResource = ({ namespace, name }: Pick<Declared, 'namespace' |
   name: `${namespace}/${name}`,
 });
 
+/** A custom resource as one who writes. */
+export const authorOf = (declared: Declared): Author => ({ ...customResource(declared), declared });
+
 /**
  * Whether the row is the object's own; else it is that of an object of the same name that is gone, or of nobody. Throws
  * `conflict` where a later state of the object has written it.
  */
 export function isOwn(kind: DeclaredKind, { uid, generation }: Declared, row: Declaration): boolean {
   if (row.origin_uid !== uid || row.orphaned_at !== null) return false;
-  if ((row.origin_generation ?? 0) > generation) throw changedMeanwhile(kind);
-  return true;
+  const later = row.origin_generation ?? 0;
+  if (later <= generation) return true;
+  throw new CaError(
+    'conflict',
+    `Generation ${later} of this object was applied to its ${objectKinds[kind].noun} already, and this is generation ${generation}. If the cluster was restored from a backup, delete the object with annotation acmery.io/force-delete and declare it again.`,
+  );
+}
+
+/**
+ * Throws `managed_by_kubernetes` where a row of a custom resource is to be changed through /v1, and `conflict` where it is
+ * not, or no longer, that of the object that is to change it.
+ */
+export function requireChangeableBy(kind: DeclaredKind, row: OwnedState & Declaration, { declared }: Author): void {
+  if (declared === undefined) requireChangeable(kind, row);
+  else if (!isOwn(kind, declared, row)) throw changedMeanwhile(kind);
 }
 
 /** The uuid that the annotation `adopt` names. Throws `invalid` where it is no id of the kind. */

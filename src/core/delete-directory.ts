@@ -4,22 +4,21 @@ import { deleteUnusedExternalBindings, type ExternalBindingRow } from '../store/
 import { notifyOwners } from '../store/origin.ts';
 import { type Change, recordChanges } from './audit-events.ts';
 import type { Ca } from './ca.ts';
-import type { Actor } from './caller.ts';
 import { auditedDirectory, changeRefused, directoryFacts } from './directories.ts';
 import { auditedExternalBinding } from './external-bindings.ts';
-import { ownerOf } from './origin.ts';
+import { type Author, fenceOf, ownerOf } from './origin.ts';
 
 /**
  * Deletes a directory together with its unused EAB tokens. Its slugs stay taken. Throws `not_found` and
- * `managed_by_kubernetes`.
+ * `managed_by_kubernetes`, for a custom resource `conflict`.
  */
-export async function deleteDirectory(ca: Ca, actor: Actor, id: string): Promise<void> {
+export async function deleteDirectory(ca: Ca, author: Author, id: string): Promise<void> {
   const now = ca.clock.now();
   const facts = await ca.database.inTransaction(async (tx) => {
-    const row = await deleteRow(tx, id, now);
-    if (row === undefined) throw await changeRefused(tx, id);
+    const row = await deleteRow(tx, id, now, fenceOf(author));
+    if (row === undefined) throw await changeRefused(tx, id, author);
     const tokens = await deleteUnusedExternalBindings(tx, id, now);
-    await recordChanges(tx, actor, now, [
+    await recordChanges(tx, author, now, [
       { action: 'delete', kind: 'directory', id, before: auditedDirectory(row) },
       ...tokens.map(deletion),
     ]);

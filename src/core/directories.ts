@@ -3,10 +3,11 @@ import type { Db, Tx } from '../store/database.ts';
 import { type DirectoryFilter, type DirectoryRow, findDirectory, listDirectoryRows } from '../store/directories.ts';
 import type { Ca } from './ca.ts';
 import { chainOf } from './chains.ts';
+import { requireChangeableBy } from './declared.ts';
 import type { CaError } from './errors.ts';
 import { formatId } from './ids.ts';
 import { changedMeanwhile, found } from './object-kinds.ts';
-import { requireChangeable } from './origin.ts';
+import type { Author } from './origin.ts';
 import { type NameOrId, type Page, type PageRequest, pageOf } from './paging.ts';
 import { directoryUrl } from './urls.ts';
 
@@ -60,14 +61,20 @@ export async function listDirectories(
   return pageOf(await listDirectoryRows(ca.database.db, filter, page), (row) => directoryView(ca, row));
 }
 
+/** The ACME URLs of so many, the newest first. */
+export async function newestDirectoryUrls(ca: Ca, limit: number): Promise<readonly string[]> {
+  const newest = await listDirectories(ca, {}, { limit, sort: 'id', direction: 'desc' });
+  return newest.items.map((directory) => directory.directoryUrl);
+}
+
 /** Throws `not_found`, also for a deleted one. */
 export async function requireDirectory(db: Db, id: string): Promise<DirectoryRow> {
   return found('directory', id, await findDirectory(db, id));
 }
 
 /** Why a guarded write found no row to change: it is gone, or not to be changed here, or no longer as it was seen. */
-export async function changeRefused(tx: Tx, id: string): Promise<CaError> {
-  requireChangeable('directory', await requireDirectory(tx, id));
+export async function changeRefused(tx: Tx, id: string, author: Author): Promise<CaError> {
+  requireChangeableBy('directory', await requireDirectory(tx, id), author);
   return changedMeanwhile('directory');
 }
 
@@ -86,7 +93,8 @@ export const auditedDirectory = (row: DirectoryRow) => ({
 /** For events. */
 export const directoryFacts = ({ id, slug }: DirectoryRow) => ({ id: formatId('dir', id), slug });
 
-const directoryView = (ca: Ca, row: DirectoryRow): DirectoryView => ({
+/** As it stands in a list. */
+export const directoryView = (ca: Ca, row: DirectoryRow): DirectoryView => ({
   id: row.id,
   directoryUrl: directoryUrl(ca.urls, row.slug),
   fields: fieldsOf(row),

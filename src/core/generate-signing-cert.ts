@@ -8,7 +8,6 @@ import { signIntermediate, signRoot } from './ca-certificate.ts';
 import { storedConstraints } from './certificate-constraints.ts';
 import { constrainingCerts, roomBelow } from './chains.ts';
 import { FieldProblems } from './field-problems.ts';
-import { newUuid } from './ids.ts';
 import { type MakingRow, makeSigningCert, type Plan } from './make-signing-cert.ts';
 import { type NameConstraints, parseNameConstraints } from './name-constraints.ts';
 import { permittedBeyondChain } from './nested-constraints.ts';
@@ -28,9 +27,9 @@ type Wanted = NamedSubject & {
 export async function readGeneratedRoot(input: SigningCertInput, problems: FieldProblems): Promise<Plan | undefined> {
   const wanted = await wantedOf(input, problems);
   if (wanted === undefined) return undefined;
-  return (ca, actor) =>
-    makeSigningCert(ca, actor, async () => ({
-      row: rowOf('root', wanted, undefined, ca.clock.now()),
+  return (ca, author, begun) =>
+    makeSigningCert(ca, author, begun, async () => ({
+      row: rowOf('root', wanted, undefined),
       make: async () => {
         const key = await generatePrivateKey(wanted.keyType);
         const certificate = await signRoot({ ...wanted, spki: key.spki }, signerOf(key), ca.clock.signingTime());
@@ -47,13 +46,13 @@ export async function readGeneratedIntermediate(
   const wanted = await wantedOf(input, problems);
   const parentId = input.signing_cert_id ?? undefined;
   if (wanted === undefined || parentId === undefined) return undefined;
-  return (ca, actor) =>
-    makeSigningCert(ca, actor, async (tx) => {
+  return (ca, author, begun) =>
+    makeSigningCert(ca, author, begun, async (tx) => {
       const parent = await shareParent(tx, parentId);
       requireSigningParent(parent, ca.clock.now());
       requireWithin(parent, wanted);
       return {
-        row: rowOf('intermediate', wanted, parentId, ca.clock.now()),
+        row: rowOf('intermediate', wanted, parentId),
         make: async () => {
           const key = await generatePrivateKey(wanted.keyType);
           const fields = { ...wanted, spki: key.spki };
@@ -96,10 +95,9 @@ function requireWithin({ chain }: Parent, { pathLength, nameConstraints }: Wante
   problems.refuse();
 }
 
-function rowOf(certType: CertType, wanted: Wanted, parentId: string | undefined, now: Date): MakingRow {
+function rowOf(certType: CertType, wanted: Wanted, parentId: string | undefined): MakingRow {
   const constraints = storedConstraints(wanted.nameConstraints);
   return {
-    id: newUuid(now),
     cert_type: certType,
     name: wanted.name,
     key_type: wanted.keyType,

@@ -2,21 +2,22 @@
 import type { CertType } from '../resources/fields.ts';
 import type { SigningCertInput } from '../resources/signing-cert-variants.ts';
 import type { Tx } from '../store/database.ts';
-import { insertSigningCert } from '../store/signing-certs.ts';
+import { findSigningCertByDer, insertSigningCert } from '../store/signing-certs.ts';
 import { isCaKeyType, type KeyType } from '../x509/algorithms.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { readCertificatePem } from '../x509/certificate-pem.ts';
 import { type PrivateKey, pkcs8Of, readPrivateKey } from '../x509/private-key.ts';
+import { standsInTheWay } from './adoption.ts';
 import { caCertificateProblems } from './ca-certificate-checks.ts';
 import { writeCreation } from './complete-signing-cert.ts';
 import type { FieldProblems } from './field-problems.ts';
-import { newUuid } from './ids.ts';
 import { type MakingRow, makeSigningCert, type Plan } from './make-signing-cert.ts';
+import { type Author, originColumns, ownerOf } from './origin.ts';
 import { certificateColumns } from './signing-cert-facts.ts';
 import { shareParentOf } from './signing-cert-parent.ts';
 import { nameOfSubject } from './signing-cert-subject.ts';
 
-type CaCertificate = { readonly certificate: Certificate; readonly keyType: KeyType };
+export type CaCertificate = { readonly certificate: Certificate; readonly keyType: KeyType };
 
 /** A certificate whose key is kept elsewhere. */
 export async function readOfflineImport(
@@ -27,17 +28,19 @@ export async function readOfflineImport(
   const certificate = await readCertificateField(input.public_cert, problems);
   const checked = certificate && (await checkCaCertificate(certificate, input.cert_type, problems, now));
   if (checked === undefined) return undefined;
-  return (ca, actor) =>
-    writeCreation(ca, actor, async (tx) =>
-      insertSigningCert(tx, {
-        ...(await importedRow(tx, input, checked, now)),
+  return (ca, author, { id }) =>
+    writeCreation(ca, author, async (tx) => {
+      await refuseTaken(tx, author, checked.certificate);
+      return insertSigningCert(tx, {
+        ...(await importedRow(tx, input, checked)),
         ...certificateColumns(checked.certificate),
+        ...originColumns(author),
+        id,
         state: 'active',
-        origin: 'api',
         key_availability: 'offline',
         created_at: now,
-      }),
-    );
+      });
+    });
 }
 
 /** A certificate with its key, which moves into the key store. */
@@ -55,11 +58,11 @@ export async function readOnlineImport(
   }
   if (checked === undefined || key === undefined) return undefined;
   const material = { pkcs8: pkcs8Of(key), certificate: checked.certificate.der };
-  return (ca, actor) =>
-    makeSigningCert(ca, actor, async (tx) => ({
-      row: await importedRow(tx, input, checked, now),
-      make: async () => material,
-    }));
+  return (ca, author, begun) =>
+    makeSigningCert(ca, author, begun, async (tx) => {
+      await refuseTaken(tx, author, checked.certificate);
+      return { row: await importedRow(tx, input, checked), make: async () => material };
+    });
 }
 
 /** Undefined, and told as a problem, for what is not exactly one certificate. */
@@ -91,24 +94,29 @@ async function readKeyField(pem: string | undefined, problems: FieldProblems): P
   return undefined;
 }
 
-async function importedRow(
+/** Its parent is the one that is named, else the one that signed it among those here. */
+export async function importedRow(
   tx: Tx,
-  input: SigningCertInput,
+  input: Pick<SigningCertInput, 'cert_type' | 'name' | 'signing_cert_id' | 'valid_days'>,
   { certificate, keyType }: CaCertificate,
-  now: Date,
 ): Promise<MakingRow> {
   const { path_length, subject, name_constraints } = certificateColumns(certificate);
   const parentId =
     input.cert_type === 'root' ? undefined : await shareParentOf(tx, certificate, input.signing_cert_id ?? undefined);
   return {
-    id: newUuid(now),
     cert_type: input.cert_type,
     name: input.name ?? nameOfSubject(certificate.subject),
     key_type: keyType,
     parent_id: parentId ?? null,
-    valid_days: null,
+    valid_days: input.valid_days ?? null,
     path_length,
     subject,
     name_constraints,
   };
+}
+
+/** A custom resource may take over what holds the certificate already, where that is nobody's. Throws `already_exists`. */
+async function refuseTaken(tx: Tx, { declared }: Author, { der }: Certificate): Promise<void> {
+  const holder = declared && (await findSigningCertByDer(tx, der));
+  if (holder !== undefined && ownerOf(holder) === undefined) throw standsInTheWay('signing_cert', holder.id);
 }

@@ -11,13 +11,13 @@ import { checkCaCertificate, readCertificateField } from './import-signing-cert.
 import { certificateColumns, signingCertFacts } from './signing-cert-facts.ts';
 import { shareParentOf } from './signing-cert-parent.ts';
 
-/** False when somebody else was faster. Throws `invalid` with all problems of the certificate. */
+/** Undefined when somebody else was faster. Throws `invalid` with all problems of the certificate. */
 export async function installCertificate(
   ca: Ca,
   actor: Actor,
   seen: SigningCertRow,
   { pem, name }: { readonly pem: string; readonly name: string },
-): Promise<boolean> {
+): Promise<SigningCertRow | undefined> {
   const { id, version, csr } = seen;
   const now = ca.clock.now();
   const problems = new FieldProblems();
@@ -28,7 +28,7 @@ export async function installCertificate(
     problems.add({ field: 'public_cert', code: 'key_mismatch', message });
   }
   problems.refuse();
-  if (certificate === undefined) return false;
+  if (certificate === undefined) return undefined;
   const row = await ca.database.inTransaction(async (tx) => {
     const parentId = (await shareParentOf(tx, certificate)) ?? null;
     const locked = await lockSigningCert(tx, id);
@@ -42,5 +42,5 @@ export async function installCertificate(
   });
   if (row !== undefined) ca.events.signingCertCompleted({ id: formatId('scrt', id), ...signingCertFacts(row) });
   if (row !== undefined) await publishFirstCrl(ca, row);
-  return row !== undefined;
+  return row;
 }

@@ -69,7 +69,7 @@ export const buildLeaf = (fields: LeafFields): Buffer =>
 
 const extensionsOf = (fields: LeafFields): readonly Extension[] => [
   basicConstraints({ ca: false }),
-  keyUsage(...leafKeyUsage(fields.keyType)),
+  keyUsage(...leafKeyUsage(fields)),
   extendedKeyUsage(...fields.extendedKeyUsage),
   subjectAltName(fields.names, { critical: fields.commonName === undefined }),
   authorityKeyIdentifier(fields.issuer.keyIdentifier),

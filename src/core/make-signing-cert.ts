@@ -8,18 +8,26 @@ import {
   type SigningCertRow,
 } from '../store/signing-certs.ts';
 import type { Ca } from './ca.ts';
-import type { Actor } from './caller.ts';
 import { completeSigningCert } from './complete-signing-cert.ts';
 import { formatId } from './ids.ts';
-import type { KeyMaterial } from './ports.ts';
+import { type Author, originColumns } from './origin.ts';
+import type { KeyMaterial, StoredKey } from './ports.ts';
+
+/** The id of a CA cert that is to be made, and what is there of it already: custom resources go on where a crash ended. */
+export type Begun = {
+  readonly id: string;
+  /** Pending. */
+  readonly row?: Pick<SigningCertRow, 'id' | 'subject'> | undefined;
+  readonly stored?: StoredKey | undefined;
+};
 
 /** What is to be done once all fields are read. */
-export type Plan = (ca: Ca, actor: Actor) => Promise<SigningCertRow>;
+export type Plan = (ca: Ca, author: Author, begun: Begun) => Promise<SigningCertRow>;
 
 /** What a CA cert is made of besides its key. */
 export type MakingRow = Pick<
   NewSigningCert,
-  'id' | 'cert_type' | 'name' | 'key_type' | 'parent_id' | 'subject' | 'valid_days' | 'path_length' | 'name_constraints'
+  'cert_type' | 'name' | 'key_type' | 'parent_id' | 'subject' | 'valid_days' | 'path_length' | 'name_constraints'
 >;
 
 /** What is known once all that the CA cert refers to was looked at. */
@@ -32,27 +40,47 @@ export type Prepared = {
 /**
  * Makes a CA cert: a pending row, which nobody sees; key and certificate in memory; both into the key store; the row
  * active with what the store holds, or, where there is no certificate, visible with a CSR. What a crash interrupts
- * finishPendingSigningCerts takes up. A refusal leaves nothing behind. `prepare` runs in the transaction that inserts
- * the row. Throws what it throws, and what `make` throws.
+ * finishPendingSigningCerts takes up, and for a custom resource its next visit, also after a refusal; of /v1 a refusal
+ * leaves nothing behind. `prepare` runs in the transaction that inserts the row. Throws what it throws, and what `make`
+ * throws.
  */
 export async function makeSigningCert(
   ca: Ca,
-  actor: Actor,
+  author: Author,
+  begun: Begun,
   prepare: (tx: Tx) => Promise<Prepared>,
 ): Promise<SigningCertRow> {
+  const { id } = begun;
   const { pending, make } = await ca.database.inTransaction(async (tx) => {
     const prepared = await prepare(tx);
-    const { id } = prepared.row;
-    const created_at = ca.clock.now();
-    const row = { ...prepared.row, state: 'pending', origin: 'api', key_availability: 'online', created_at } as const;
-    return { make: prepared.make, pending: await insertSigningCert(tx, { ...row, key_ref: id }) };
+    return {
+      make: prepared.make,
+      pending: begun.row ?? (await insertSigningCert(tx, newRow(ca, author, begun, prepared))),
+    };
   });
   try {
-    return await completeSigningCert(ca, actor, pending, await ca.keys.createOnce(pending.id, await make()));
+    const stored = begun.stored ?? (await ca.keys.createOnce(id, { ...(await make()), ...keyOrigin(author) }));
+    return await completeSigningCert(ca, author, pending, stored);
   } catch (error) {
-    await undoMaking(ca, pending.id);
+    if (author.declared === undefined) await undoMaking(ca, id);
     throw error;
   }
+}
+
+const newRow = (ca: Ca, author: Author, { id }: Begun, { row }: Prepared): NewSigningCert => ({
+  ...row,
+  ...originColumns(author),
+  id,
+  key_ref: id,
+  state: 'pending',
+  key_availability: 'online',
+  created_at: ca.clock.now(),
+});
+
+function keyOrigin({ declared }: Author): Pick<KeyMaterial, 'origin'> {
+  if (declared === undefined) return {};
+  const { namespace, name, uid } = declared;
+  return { origin: { namespace, name, uid } };
 }
 
 /**

@@ -44,6 +44,8 @@ export type KeyStore = {
   createOnce(ref: string, material: KeyMaterial): Promise<StoredKey>;
   find(origin: KeyOrigin): Promise<StoredKey | undefined>;
   read(ref: string): Promise<StoredKey | undefined>;
+  /** What people find it by: a Secret, or a file. */
+  nameOf(ref: string): string;
   /** Throws CaError `unavailable` when the key is not there or cannot be read now. */
   signer(ref: string): Promise<Signer>;
   /** The symmetric key `ref`. Throws CaError `unavailable` when it is not there or cannot be read now. */

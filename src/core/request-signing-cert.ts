@@ -5,7 +5,6 @@ import { generatePrivateKey, pkcs8Of } from '../x509/private-key.ts';
 import type { Ca } from './ca.ts';
 import { CaError } from './errors.ts';
 import type { FieldProblems } from './field-problems.ts';
-import { newUuid } from './ids.ts';
 import { makeSigningCert, type Plan } from './make-signing-cert.ts';
 import { namedSubject } from './signing-cert-subject.ts';
 import { requireSigningCert } from './signing-certs.ts';
@@ -15,10 +14,9 @@ export async function readRequested(input: SigningCertInput, problems: FieldProb
   const named = await namedSubject(input, problems);
   const keyType = input.private_key_type;
   if (named === undefined || keyType === undefined) return undefined;
-  return (ca, actor) =>
-    makeSigningCert(ca, actor, async () => ({
+  return (ca, author, begun) =>
+    makeSigningCert(ca, author, begun, async () => ({
       row: {
-        id: newUuid(ca.clock.now()),
         cert_type: 'intermediate',
         name: named.name,
         key_type: keyType,

@@ -38,12 +38,15 @@ export const changedImmutables = (row: SigningCertRow, sent: SigningCertUpdate):
       message: 'this field never changes once the CA cert exists; leave it out, or make another CA cert',
     }));
 
-function hasSameConstraints(row: SigningCertRow, sent: Parameters<typeof parseNameConstraints>[0]): boolean {
+export function hasSameConstraints(
+  row: Pick<SigningCertRow, 'name_constraints'>,
+  sent: Parameters<typeof parseNameConstraints>[0],
+): boolean {
   const read = parseNameConstraints(sent);
   return read.ok && isDeepStrictEqual(storedConstraints(read.value), row.name_constraints);
 }
 
-function isCertificate(pem: string, der: Buffer): boolean {
+export function isCertificate(pem: string, der: Buffer): boolean {
   try {
     return readCertificatePem(pem).der.equals(der);
   } catch (error) {

@@ -1,14 +1,13 @@
 // Changing a CA cert: its name, and once the certificate that its CSR asked for. Everything else is as it was made.
-import { renameSigningCert, type SigningCertRow } from '../store/signing-certs.ts';
+import type { SigningCertRow } from '../store/signing-certs.ts';
 import { parseCertificate } from '../x509/certificate.ts';
-import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
+import { changeSigningCert } from './change-signing-cert.ts';
 import { CaError } from './errors.ts';
 import { installCertificate } from './install-certificate.ts';
 import { changedMeanwhile } from './object-kinds.ts';
 import { requireChangeable } from './origin.ts';
-import { signingCertFacts } from './signing-cert-facts.ts';
 import { changedImmutables, type SigningCertUpdate } from './signing-cert-immutables.ts';
 import { nameOfSubject } from './signing-cert-subject.ts';
 import { getSigningCert, requireSigningCert, type SingleSigningCertView } from './signing-certs.ts';
@@ -37,23 +36,11 @@ export async function updateSigningCert(
   }
   const isAsWanted =
     pem === undefined
-      ? name === row.name || (await rename(ca, actor, row, name))
-      : await installCertificate(ca, actor, row, { pem, name });
+      ? name === row.name || (await changeSigningCert(ca, actor, row, { name })) !== undefined
+      : (await installCertificate(ca, actor, row, { pem, name })) !== undefined;
   const view = await getSigningCert(ca, id);
   if (!isAsWanted) throw changedMeanwhile('signing_cert');
   return view;
-}
-
-/** False when somebody else was faster. */
-async function rename(ca: Ca, actor: Actor, seen: SigningCertRow, name: string): Promise<boolean> {
-  const { id } = seen;
-  return ca.database.inTransaction(async (tx) => {
-    const row = await renameSigningCert(tx, id, seen.version, name);
-    if (row === undefined) return false;
-    const change = { before: signingCertFacts(seen), after: signingCertFacts(row) };
-    await recordChange(tx, actor, ca.clock.now(), { action: 'update', kind: 'signing_cert', id, ...change });
-    return true;
-  });
 }
 
 /** As a created one gets it. */

@@ -8,12 +8,12 @@ import { nameText } from '../x509/name.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { subjectKeyIdentifierOf } from './ca-certificate.ts';
-import type { Actor } from './caller.ts';
+import { requireChangeableBy } from './declared.ts';
 import { CaError } from './errors.ts';
 import { FieldProblems } from './field-problems.ts';
 import { formatId } from './ids.ts';
 import { changedMeanwhile } from './object-kinds.ts';
-import { requireChangeable } from './origin.ts';
+import type { Author } from './origin.ts';
 import { findPublishedCrl, type PublishedCrl } from './published-crls.ts';
 import { getSigningCert, requireSigningCert, type SingleSigningCertView } from './signing-certs.ts';
 
@@ -37,9 +37,9 @@ const checks: readonly Check[] = [isOfIssuer, isSignedByIssuer, isWhole, isNumbe
  * Publishes a CRL in PEM as that of an offline CA cert. The one that is there stays where the new one is refused. Throws
  * `not_found`, `managed_by_kubernetes`, `invalid` with the reason, `conflict`.
  */
-export async function uploadCrl(ca: Ca, actor: Actor, id: string, pem: string): Promise<SingleSigningCertView> {
+export async function uploadCrl(ca: Ca, author: Author, id: string, pem: string): Promise<SingleSigningCertView> {
   const row = await requireSigningCert(ca, id);
-  requireChangeable('signing_cert', row);
+  requireChangeableBy('signing_cert', row, author);
   if (row.key_availability === 'online' || row.der === null)
     throw new CaError('invalid', 'The CRL of an online CA cert is made here; only that of an offline one is given.', {
       field: 'crl',
@@ -47,7 +47,7 @@ export async function uploadCrl(ca: Ca, actor: Actor, id: string, pem: string): 
   const last = await findPublishedCrl(ca, id);
   const crl = await readSound(pem, { issuer: parseCertificate(row.der), now: ca.clock.now(), last });
   // The same may be sent once more.
-  if (String(crl.number) !== last?.number) await publish(ca, actor, id, crl, last);
+  if (String(crl.number) !== last?.number) await publish(ca, author, id, crl, last);
   return getSigningCert(ca, id);
 }
 
@@ -72,13 +72,13 @@ async function readSound(pem: string, expected: Expected): Promise<SoundCrl> {
   return { ...crl, nextUpdate, number: extensions.crlNumber };
 }
 
-async function publish(ca: Ca, actor: Actor, id: string, crl: SoundCrl, last?: PublishedCrl): Promise<void> {
+async function publish(ca: Ca, author: Author, id: string, crl: SoundCrl, last?: PublishedCrl): Promise<void> {
   const { number, thisUpdate, nextUpdate, der } = crl;
   await ca.database.inTransaction(async (tx) => {
     if ((await lockSigningCert(tx, id)) === undefined) throw changedMeanwhile('signing_cert');
     const stored = await storeUploadedCrl(tx, { signingCertId: id, number, thisUpdate, nextUpdate, der });
     if (!stored) throw changedMeanwhile('signing_cert');
-    await recordChange(tx, actor, ca.clock.now(), {
+    await recordChange(tx, author, ca.clock.now(), {
       action: 'update',
       kind: 'signing_cert',
       id,

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../core/ports.ts';
 import { type ChangeHandlers, type NamespaceFacts, type ResourceSource, SourceError } from '../operator/ports.ts';
 import { kinds } from '../resources/kinds.ts';
 import type { Manifest } from '../resources/manifest.ts';
@@ -29,7 +28,7 @@ export type FolderSourceOptions = {
   readonly outputs: Pick<FolderOutputs, 'collect'>;
   /** Of documents that name none. */
   readonly namespace: string;
-  readonly clock: Clock;
+  readonly clock: { now(): Date };
   readonly events: Events;
 };
 

@@ -9,6 +9,21 @@ const READ_BY_ALL = 0o644;
 const NOTE =
   '# Written by Acmery: the status of an object of this folder. To change the object, change its own file.\n';
 
+/** In the first of these folders that can be written to: one of manifests may be read-only. Throws the last one's reason. */
+export async function openStatusFiles(folders: readonly string[]): Promise<StatusFiles> {
+  let reason: unknown;
+  for (const folder of folders) {
+    try {
+      const files = new StatusFiles(folder);
+      await files.prepare();
+      return files;
+    } catch (error) {
+      reason = error;
+    }
+  }
+  throw reason;
+}
+
 export class StatusFiles {
   readonly #folder: string;
   /** By path: a later state never comes to stand before an earlier one. */

@@ -51,6 +51,7 @@ export async function openFileKeyStore(folder: string): Promise<KeyStore> {
   return {
     read,
     list,
+    nameOf: (ref) => fileOf(ref, KEY),
     async createOnce(ref, material) {
       await checkMaterial(material);
       await createPrivateFile(folder, fileOf(ref, KEY), formatKeyFile(material));

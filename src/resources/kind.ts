@@ -14,8 +14,7 @@ export type Rule<Spec> = {
   /** Of the field at fault, within the spec: `allowedNamespaces.selector`. */
   readonly field: string;
   readonly reason: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
-} & // Methods, so that kinds of different specs fit into one table.
-(
+} & ( // Methods, so that kinds of different specs fit into one table.
   | { readonly asked: 'always'; holds(self: Spec): boolean }
   | { readonly asked: 'on update'; holds(self: Spec, before: Spec): boolean }
 );

@@ -45,8 +45,11 @@ export type CrlVersion = {
 export const markCrls = (db: Db, signingCertIds: readonly string[], now: Date, dueAt: Date): Promise<void> =>
   mark(db, sql`select unnest(${signingCertIds}::uuid[])`, now, dueAt);
 
-/** Marks the CRLs of all CAs whose key is here that have none, one that is not due at any time, or one older than a revocation. */
-export const markStaleCrls = (db: Db, now: Date): Promise<void> =>
+/**
+ * Marks the CRLs of all CAs whose key is here that have none, one that is not due at any time, or one that may lack a
+ * revocation, which was committed up to `lateMs` after the time that it bears.
+ */
+export const markStaleCrls = (db: Db, now: Date, lateMs: number): Promise<void> =>
   mark(
     db,
     sql`
@@ -54,7 +57,9 @@ export const markStaleCrls = (db: Db, now: Date): Promise<void> =>
        where s.key_ref is not null and s.der is not null and s.deleted_at is null
          and (c.due_at is null
               or c.dirty_since is null and exists (
-                   select from revocations r where r.signing_cert_id = s.id and r.changed_at > c.this_update))`,
+                   select from revocations r
+                    where r.signing_cert_id = s.id
+                      and r.changed_at > c.this_update - ${lateMs} * interval '1 millisecond'))`,
     now,
     now,
   );
@@ -98,29 +103,36 @@ export async function findCrlState(db: Db, signingCertId: string): Promise<CrlSt
   return rows[0];
 }
 
-type Chunk = { readonly entries: string | null; readonly count: number; readonly last: Buffer | null };
+type Chunk = {
+  readonly entries: string | null;
+  readonly count: number;
+  readonly last: Buffer | null;
+  readonly latest: Date | null;
+};
 
 /**
- * One chunk of the entries, in the order of serial numbers, of certificates that do not end before `endsFrom`; undefined
- * after the last.
+ * One chunk of the entries, in the order of serial numbers, of certificates that do not end before `endsFrom`, and when the
+ * latest of them was revoked; undefined after the last.
  */
 export async function readEntries(
   db: Db,
   signingCertId: string,
   { after, endsFrom, limit }: { readonly after: Buffer; readonly endsFrom: Date; readonly limit: number },
-): Promise<{ readonly entries: Buffer; readonly count: number; readonly last: Buffer } | undefined> {
+): Promise<
+  { readonly entries: Buffer; readonly count: number; readonly last: Buffer; readonly latest: Date } | undefined
+> {
   const { rows } = await sql<Chunk>`
     with chunk as materialized (
-      select serial, entry from revocations
+      select serial, entry, revoked_at from revocations
        where signing_cert_id = ${signingCertId} and serial > ${after} and not_after >= ${endsFrom}
        order by serial limit ${limit})
     select encode(string_agg(entry, ''::bytea order by serial), 'base64') as entries, count(*)::int as count,
-           (select serial from chunk order by serial desc limit 1) as last
+           (select serial from chunk order by serial desc limit 1) as last, max(revoked_at) as latest
       from chunk`.execute(db);
-  const [{ entries = null, count = 0, last = null } = {}] = rows;
-  if (entries === null || last === null) return undefined;
+  const [{ entries = null, count = 0, last = null, latest = null } = {}] = rows;
+  if (entries === null || last === null || latest === null) return undefined;
   // A third shorter than the hex that binary columns come in.
-  return { entries: Buffer.from(entries, 'base64'), count, last };
+  return { entries: Buffer.from(entries, 'base64'), count, last, latest };
 }
 
 /** When the last of the revoked certificates ends. */

@@ -3,10 +3,18 @@ import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
-import { isChangeable, ownedColumns } from './origin.ts';
+import {
+  type DeclaredAs,
+  type Fence,
+  isChangeableBy,
+  isDeclaredAs,
+  isOwnedAs,
+  type Owner,
+  ownedColumns,
+} from './origin.ts';
 import type { Tables } from './tables.ts';
 
-export type DirectoryRow = Omit<Selectable<Tables['directories']>, 'origin_uid' | 'origin_generation'>;
+export type DirectoryRow = Selectable<Tables['directories']>;
 export type DirectoryFilter = { readonly signingCertId?: string | undefined };
 export type DirectoryChanges = Omit<Updateable<Tables['directories']>, 'version' | 'deleted_at'>;
 
@@ -19,6 +27,7 @@ export const directoryColumns = [
   'signing_cert_id',
   'rollover_days',
   'rollover_at',
+  'former_signing_certs',
   'allowed_dns_identifiers',
   'allowed_ip_identifiers',
   'remote_ip_whitelist',
@@ -51,29 +60,77 @@ export function listDirectoryRows(
   return readPage(db, query, { table: 'directories', within, columns: columnsBy(page.sort) }, page);
 }
 
-/** Undefined when the row is no longer as it was seen, or is not to be changed here. */
-export const updateDirectory = (
+/** That of a custom resource, else the one that it is to take over. */
+export const findDeclaredDirectory = (db: Db, declared: DeclaredAs): Promise<DirectoryRow | undefined> =>
+  db
+    .selectFrom('directories')
+    .select(directoryColumns)
+    .where(isDeclaredAs(declared))
+    .where('deleted_at', 'is', null)
+    .orderBy(sql`id = ${declared.adopt ?? null}::uuid`)
+    .limit(1)
+    .executeTakeFirst();
+
+/** The deleted directory of a custom resource that still has this slug. */
+export const findDirectoryTombstone = (
+  db: Db,
+  { namespace, name, slug }: Owner & { readonly slug: string },
+): Promise<DirectoryRow | undefined> =>
+  db
+    .selectFrom('directories')
+    .select(directoryColumns)
+    .where('id', 'in', (query) =>
+      query
+        .selectFrom('directory_slugs')
+        .select('directory_id')
+        .where('directory_slugs.slug', '=', slug)
+        .where('released_at', 'is', null),
+    )
+    .where('slug', '=', slug)
+    .where('deleted_at', 'is not', null)
+    .where('origin', '=', 'kubernetes')
+    .where('origin_namespace', '=', namespace)
+    .where('origin_name', '=', name)
+    .executeTakeFirst();
+
+/** Undefined when the tombstone is no longer as it was seen. */
+export const reviveDirectory = (
   tx: Tx,
   { id, version }: Pick<DirectoryRow, 'id' | 'version'>,
   changes: DirectoryChanges,
 ): Promise<DirectoryRow | undefined> =>
   tx
     .updateTable('directories')
-    .set({ ...changes, version: version + 1 })
+    .set({ ...changes, deleted_at: null, version: version + 1 })
     .where('id', '=', id)
     .where('version', '=', version)
-    .where('deleted_at', 'is', null)
-    .where(isChangeable)
+    .where('deleted_at', 'is not', null)
     .returning(directoryColumns)
     .executeTakeFirst();
 
-/** Makes it a tombstone. Undefined when it is one already, or is not to be changed here. */
-export const deleteDirectory = (tx: Tx, id: string, now: Date): Promise<DirectoryRow | undefined> =>
+/** Undefined when the row is no longer as it was seen. */
+export const updateDirectory = (
+  tx: Tx,
+  seen: Pick<DirectoryRow, 'id' | 'version' | 'origin' | 'origin_uid'>,
+  changes: DirectoryChanges,
+): Promise<DirectoryRow | undefined> =>
+  tx
+    .updateTable('directories')
+    .set({ ...changes, version: seen.version + 1 })
+    .where('id', '=', seen.id)
+    .where('version', '=', seen.version)
+    .where('deleted_at', 'is', null)
+    .where(isOwnedAs(seen))
+    .returning(directoryColumns)
+    .executeTakeFirst();
+
+/** Makes it a tombstone. Undefined when it is one already, or is not to be changed by this door or object. */
+export const deleteDirectory = (tx: Tx, id: string, now: Date, fence?: Fence): Promise<DirectoryRow | undefined> =>
   tx
     .updateTable('directories')
     .set({ deleted_at: now, version: sql`version + 1` })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-    .where(isChangeable)
+    .where(isChangeableBy(fence))
     .returning(directoryColumns)
     .executeTakeFirst();

@@ -7,6 +7,8 @@ export type SlugHolder = {
   /** The directory's current slug; else it is an old one, which still leads there. */
   readonly is_current: boolean;
   readonly is_deleted: boolean;
+  /** It belongs to no custom resource. */
+  readonly is_free: boolean;
 };
 
 /** Gives a slug to a directory for ever; an old one of its own comes back. Fails by directory_slugs_slug_key where it is taken. */
@@ -35,7 +37,8 @@ export async function releaseSlug(tx: Tx, slug: string, now: Date): Promise<bool
 /** Undefined when the slug is free. */
 export async function findSlugHolder(db: Db, slug: string): Promise<SlugHolder | undefined> {
   const { rows } = await sql<SlugHolder>`
-    select s.directory_id, d.slug = s.slug as is_current, d.deleted_at is not null as is_deleted
+    select s.directory_id, d.slug = s.slug as is_current, d.deleted_at is not null as is_deleted,
+           d.origin <> 'kubernetes' or d.orphaned_at is not null as is_free
       from directory_slugs s join directories d on d.id = s.directory_id
      where s.slug = ${slug} and s.released_at is null`.execute(db);
   return rows[0];
@@ -47,4 +50,11 @@ export async function listSlugsOfDirectory(db: Db, directoryId: string): Promise
     select slug from directory_slugs where directory_id = ${directoryId} and released_at is null
      order by slug`.execute(db);
   return rows.map(({ slug }) => slug);
+}
+
+/** Also by a directory that is deleted: what is released is taken by another one at once. */
+export async function wasSlugEverTaken(db: Db, slug: string): Promise<boolean> {
+  const { rows } = await sql<{ taken: boolean }>`
+    select exists (select from directory_slugs where slug = ${slug} and released_at is null) as taken`.execute(db);
+  return rows[0]?.taken ?? false;
 }

@@ -1,9 +1,18 @@
-// Who made a row: the columns that say it, and the guard of statements that change rows for /v1.
+// Who made a row: the columns that say it, and the guards of statements that change rows.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Tx } from './database.ts';
 
 /** What every row that a custom resource may own has, for who is about to change it. */
-export const ownedColumns = ['id', 'origin', 'origin_namespace', 'origin_name', 'orphaned_at', 'version'] as const;
+export const ownedColumns = [
+  'id',
+  'origin',
+  'origin_namespace',
+  'origin_name',
+  'origin_uid',
+  'origin_generation',
+  'orphaned_at',
+  'version',
+] as const;
 
 /** Rows of a custom resource change with it alone; one that it left behind (Retain) belongs to nobody. */
 export const isChangeable = sql<SqlBool>`(origin <> 'kubernetes' or orphaned_at is not null)`;
@@ -15,8 +24,29 @@ export type Fence = { readonly uid: string; readonly generation: number };
 export const isWithin = ({ uid, generation }: Fence): RawBuilder<SqlBool> =>
   sql`(origin = 'kubernetes' and orphaned_at is null and origin_uid = ${uid} and origin_generation <= ${generation})`;
 
+/** Whether /v1, or the custom resource of this fence, may change the row. */
+export const isChangeableBy = (fence: Fence | undefined) => (fence === undefined ? isChangeable : isWithin(fence));
+
+/** The row belongs to whom it belonged when it was seen. */
+export const isOwnedAs = ({
+  origin,
+  origin_uid: uid,
+}: {
+  readonly origin: string;
+  readonly origin_uid: string | null;
+}) => sql<SqlBool>`(origin = ${origin} and origin_uid is not distinct from ${uid})`;
+
 /** The custom resource that a row belongs to. */
 export type Owner = { readonly namespace: string; readonly name: string };
+
+/** How a custom resource finds its row; `adopt` is the uuid of another one that it is to take over. */
+export type DeclaredAs = Owner & { readonly adopt?: string | undefined };
+
+/** Its own row, orphaned or not, and the one that it is to take over. */
+export const isDeclaredAs = ({ namespace, name, adopt }: DeclaredAs) => {
+  const own = sql<SqlBool>`origin = 'kubernetes' and origin_namespace = ${namespace} and origin_name = ${name}`;
+  return adopt === undefined ? own : sql<SqlBool>`(${own} or id = ${adopt})`;
+};
 
 /** Makes the operator visit custom resources whose rows another door has changed, once the transaction commits. */
 export async function notifyOwners(

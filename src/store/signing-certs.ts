@@ -1,9 +1,9 @@
 // Statements on signing_certs. Rows without certificate and CSR are in the making and hidden from every read by callers.
-import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveSigningCert } from './move.ts';
-import { ownedColumns } from './origin.ts';
+import { type DeclaredAs, isDeclaredAs, isOwnedAs, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['signing_certs']>;
@@ -15,6 +15,15 @@ export type SigningCertCertificate = Pick<
   Row,
   'path_length' | 'der' | 'subject_der' | 'ski' | 'serial' | 'not_before' | 'not_after'
 > & { readonly subject: string; readonly name_constraints: string | null };
+
+/** What changes of a row whose certificate stays. */
+export type SigningCertChanges = Pick<
+  Updateable<Tables['signing_certs']>,
+  'name' | 'origin' | 'origin_namespace' | 'origin_name' | 'origin_uid' | 'origin_generation' | 'orphaned_at'
+>;
+
+/** With what was asked for when it was made, and those in the making too. */
+export type DeclaredSigningCertRow = SigningCertRow & Pick<Row, 'valid_days'>;
 
 /** What still depends on a CA cert. */
 export type SigningCertUsers = {
@@ -73,6 +82,26 @@ export const findSigningCert = (
     .where(visible)
     .executeTakeFirst();
 
+/** That of a custom resource, else the one that it is to take over; those in the making too. */
+export const findDeclaredSigningCert = (db: Db, declared: DeclaredAs): Promise<DeclaredSigningCertRow | undefined> =>
+  db
+    .selectFrom('signing_certs')
+    .select([...COLUMNS, 'valid_days'])
+    .where(isDeclaredAs(declared))
+    .where('deleted_at', 'is', null)
+    .orderBy(sql`id = ${declared.adopt ?? null}::uuid`)
+    .limit(1)
+    .executeTakeFirst();
+
+/** The one that holds this certificate. */
+export const findSigningCertByDer = (tx: Tx, der: Buffer): Promise<SigningCertRow | undefined> =>
+  tx
+    .selectFrom('signing_certs')
+    .select(COLUMNS)
+    .where(sql<SqlBool>`sha256(der) = sha256(${der}::bytea)`)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+
 export function listSigningCertRows(
   db: Db,
   { certType, parentId }: SigningCertFilter,
@@ -124,19 +153,19 @@ export const activateSigningCert = (
   certificate: SigningCertCertificate & { parent_id?: string | null; name?: string; version?: number },
 ): Promise<SigningCertRow | undefined> => moveSigningCert(tx, id, 'active', { set: certificate, returning: COLUMNS });
 
-/** Undefined when it is gone, or was changed since `seenVersion` was read. */
-export const renameSigningCert = (
+/** Undefined when the row is no longer as it was seen. */
+export const changeSigningCert = (
   tx: Tx,
-  id: string,
-  seenVersion: number,
-  name: string,
+  seen: Pick<SigningCertRow, 'id' | 'version' | 'origin' | 'origin_uid'>,
+  changes: SigningCertChanges,
 ): Promise<SigningCertRow | undefined> =>
   tx
     .updateTable('signing_certs')
-    .set({ name, version: seenVersion + 1 })
-    .where('id', '=', id)
-    .where('version', '=', seenVersion)
+    .set({ ...changes, version: seen.version + 1 })
+    .where('id', '=', seen.id)
+    .where('version', '=', seen.version)
     .where('deleted_at', 'is', null)
+    .where(isOwnedAs(seen))
     .returning(COLUMNS)
     .executeTakeFirst();
 

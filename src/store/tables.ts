@@ -36,6 +36,7 @@ type Uuid = string;
 type Text = string;
 /** Text of which a CHECK allows only these values. */
 type OneOf<Values extends string> = Values;
+type UuidArray = readonly string[];
 type TextArray = readonly string[];
 type Bytea = Buffer;
 type Timestamptz = Date;
@@ -120,6 +121,7 @@ type DirectoriesTable = {
   signing_cert_id: Uuid;
   rollover_days: Integer;
   rollover_at: Timestamptz | null;
+  former_signing_certs: Defaulted<UuidArray>;
   allowed_dns_identifiers: TextArray;
   allowed_ip_identifiers: TextArray;
   remote_ip_whitelist: TextArray;

@@ -59,7 +59,7 @@ const rules: readonly Rule[] = [
   },
   {
     rule: 'key_usage',
-    holds: ({ extensions }, { keyType }) => sameTexts(extensions.keyUsage, leafKeyUsage(keyType)),
+    holds: ({ extensions }, fields) => sameTexts(extensions.keyUsage, leafKeyUsage(fields)),
   },
   {
     rule: 'extended_key_usage',
@@ -102,9 +102,14 @@ export function lintLeaf(bytes: Buffer, fields: LeafFields): LintedLeaf {
   }
 }
 
-/** Only RSA keys encipher keys. */
-export const leafKeyUsage = (keyType: LeafKeyType): readonly KeyUsage[] =>
-  keyAlgorithms[keyType].family === 'rsa' ? ['digitalSignature', 'keyEncipherment'] : ['digitalSignature'];
+/** Only RSA keys encipher keys, and only those of servers have use for it (RFC 5280 section 4.2.1.12). */
+export const leafKeyUsage = ({
+  keyType,
+  extendedKeyUsage,
+}: Pick<LeafFields, 'keyType' | 'extendedKeyUsage'>): readonly KeyUsage[] =>
+  keyAlgorithms[keyType].family === 'rsa' && extendedKeyUsage.includes('serverAuth')
+    ? ['digitalSignature', 'keyEncipherment']
+    : ['digitalSignature'];
 
 const nameKey = ({ type, value }: { readonly type: string; readonly value: string }): string => `${type}:${value}`;
 

@@ -1,6 +1,7 @@
 // Gets clients from the package registries, each by the registry's own tool, into a cache folder outside the repository.
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './run.ts';
@@ -26,6 +27,33 @@ export const fetchGoTool = ({ module, version, command, name }: GoTool): Promise
     const path = command === '' ? module : `${module}/${command}`;
     await gently('go', ['build', '-mod=mod', '-o', name, path], folder);
   }).then((folder) => join(folder, name));
+
+export type GoModule = {
+  /** Holds a go.mod and go.sum in which the command and everything that it needs are pinned. */
+  readonly folder: string;
+  /** Path of the command's package. */
+  readonly command: string;
+  readonly name: string;
+};
+
+/** Builds a command that a module of ours pins and returns its path. */
+export async function fetchGoModule({ folder: source, command, name }: GoModule): Promise<string> {
+  const files = ['go.mod', 'go.sum'];
+  const folder = await once(`${name}-${await hashOf(files.map((file) => join(source, file)))}`, async (half) => {
+    for (const file of files) await copyFile(join(source, file), join(half, file));
+    await gently('go', ['build', '-o', name, command], half);
+  });
+  return join(folder, name);
+}
+
+/** Installs what a requirements file pins into a virtual environment and returns the folder of its commands. */
+export async function fetchPythonPackages(name: string, requirements: string): Promise<string> {
+  const folder = await once(`${name}-${await hashOf([requirements])}`, async (half, final) => {
+    await gently('python3', ['-m', 'venv', final], half);
+    await gently(join(final, 'bin/pip'), ['install', '--quiet', '--requirement', requirements], half);
+  });
+  return join(folder, 'bin');
+}
 
 /** Installs Python packages into a virtual environment and returns the folder of its commands. */
 export const fetchPythonTool = (name: string, version: string): Promise<string> =>
@@ -73,6 +101,13 @@ async function once(name: string, fill: (folder: string, final: string) => Promi
   else await rename(half, final);
   await writeFile(mark, '');
   return final;
+}
+
+/** Of their contents: enough to tell versions of a cache apart. */
+async function hashOf(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(await readFile(file));
+  return hash.digest('hex').slice(0, 16);
 }
 
 const gently = (program: string, args: readonly string[], cwd: string): Promise<string> =>

@@ -137,6 +137,20 @@ test('a deleted directory is gone at once for all requests', async () => {
   }
 });
 
+test('G-26: in a cluster a directory that was never there may be on its way: 503; a deleted one is gone', async () => {
+  await using acme = await testAcme({ directoriesComeLater: true });
+  const client = acme.client();
+  const base = acme.directory.directoryUrl.replace(`/${acme.directory.fields.slug}/directory`, '');
+  const statusOf = async (path: string) => {
+    const { status, headers } = await client.send('GET', `${base}/${path}`);
+    return [status, headers['retry-after']];
+  };
+  expect(await statusOf('coming/directory')).toEqual([503, '5']);
+  expect(await statusOf('Not_a_slug/directory')).toEqual([404, undefined]);
+  await deleteDirectory(acme.ca, admin, acme.directory.id);
+  expect(await statusOf(`${acme.directory.fields.slug}/directory`)).toEqual([404, undefined]);
+});
+
 test('newNonce, which decides nothing, knows a directory for a second longer', async () => {
   await using acme = await testAcme();
   const client = acme.client();

@@ -14,6 +14,7 @@ import { claimRemovedKeys, removeKey } from '../../src/core/removed-keys.ts';
 import { publishCrls } from '../../src/core/revoke.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { certificatePem } from '../../src/x509/certificate-pem.ts';
+import { findCrlEntry } from '../../src/x509/crl-reader.ts';
 import { testCa } from '../support/ca.ts';
 import { DAY_MS } from '../support/clock.ts';
 import { eventually } from '../support/eventually.ts';
@@ -25,6 +26,7 @@ import { givenIntermediate, givenRoot } from '../support/given-signing-cert.ts';
 import { openssl } from '../support/openssl.ts';
 
 const HOUR_MS = 3_600_000;
+const wholeSeconds = (ms: number): number => ms - (ms % 1_000);
 const RUN_REVOCATION = join(import.meta.dirname, '..', 'support', 'run-revocation.ts');
 
 /** An intermediate with an account that orders from it, and its first CRL. */
@@ -98,6 +100,26 @@ test('REV-7: openssl refuses a revoked certificate by the CRLs of its chain, and
   expect(refused.ok).toBe(false);
   expect(refused.text).toContain('certificate revoked');
   expect(reasonOn(await crlOf(ca, issuer), revoked.serial)).toBe('superseded');
+});
+
+test('thisUpdate lies a minute back, but never before a revocation on the list', async () => {
+  await using world = await given();
+  const { ca, issuer } = world;
+  const crlAfter = async (ms: number) => {
+    ca.clock.advance(ms);
+    await publishCrls(ca, [issuer.id]);
+    await buildDueCrls(ca);
+    return crlOf(ca, issuer);
+  };
+  const { id, serial } = await world.cert();
+  ca.clock.advance(10 * 60_000);
+  await world.revoke(id);
+  const soon = await crlAfter(30_000);
+  const later = await crlAfter(10 * 60_000);
+
+  const revokedAt = findCrlEntry(soon, serial)?.revokedAt.getTime() ?? Number.NaN;
+  expect(soon.thisUpdate.getTime()).toBe(revokedAt);
+  expect(later.thisUpdate.getTime()).toBe(wholeSeconds(ca.clock.now().getTime() - 60_000));
 });
 
 test('nothing is built before it is due, and each CRL anew after 12 hours', async () => {
@@ -215,14 +237,37 @@ test('SEC-42: what a process that was killed between the revocation and its mark
   expect(reasonOn(await crlOf(ca, issuer), serial)).toBe('superseded');
 });
 
+test('the sweep finds a revocation that was committed late, behind one that is on the list', async () => {
+  await using world = await given();
+  const { ca, issuer, db } = world;
+  const [listed, late] = [await world.cert(), await world.cert()];
+  // CRLs have whole seconds: the one on the list is not newer than it.
+  ca.clock.advance(800);
+  await world.revoke(listed.id);
+  await buildDueCrls(ca);
+  const before = await world.row();
+  ca.clock.advance(-1_000);
+  await world.revoke(late.id);
+  ca.clock.advance(1_000);
+  // As if who revoked it had ended before the mark.
+  const { due_at } = before;
+  await db.updateTable('crls').set({ dirty_since: null, due_at }).where('signing_cert_id', '=', issuer.id).execute();
+  expect(await buildDueCrls(ca)).toBe(0);
+
+  await sweepCrls(ca);
+
+  expect(await buildDueCrls(ca)).toBe(1);
+  expect(reasonOn(await crlOf(ca, issuer), late.serial)).toBe('superseded');
+});
+
 test('the sweep gives a CA without a CRL its first one, and leaves alone what is as it should be', async () => {
   await using world = await given();
   const { ca, root, issuer, db } = world;
   const { id } = await world.cert();
   await world.revoke(id);
   await buildDueCrls(ca);
-  // Longer ago than a commit can be late.
-  ca.clock.advance(2 * 60_000);
+  // Longer ago than a commit can be late, before a CRL that is a minute back.
+  ca.clock.advance(2 * 60_000 + 1_000);
   await sweepCrls(ca);
   await buildDueCrls(ca);
   await sweepCrls(ca);

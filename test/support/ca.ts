@@ -28,12 +28,14 @@ export type TestCaOptions = {
   readonly limits?: Limits;
   /** Validation; without it every try fails. */
   readonly prober?: ChallengeProber;
+  readonly directoriesComeLater?: boolean;
 };
 
 export async function testCa({
   caa = aloneCa.caa,
   limits = aloneCa.limits,
   prober = aloneCa.prober,
+  directoriesComeLater = aloneCa.directoriesComeLater,
 }: TestCaOptions = {}): Promise<TestCa> {
   await using opened = new AsyncDisposableStack();
   const database = opened.use(await testDatabase());
@@ -50,6 +52,7 @@ export async function testCa({
     limits,
     retention: aloneCa.retention,
     prober,
+    directoriesComeLater,
     events: createEvents(log, metrics),
   };
   await ensureWrapKey(ca);
@@ -73,4 +76,5 @@ export const aloneCa = {
     type: 'connection',
     detail: 'This test has no prober; give one to testCa().',
   }),
-} as const satisfies Pick<Ca, 'limits' | 'retention' | 'caa' | 'prober'>;
+  directoriesComeLater: false,
+} as const satisfies Pick<Ca, 'limits' | 'retention' | 'caa' | 'prober' | 'directoriesComeLater'>;

@@ -12,6 +12,12 @@ type Published = {
   readonly bytes: Buffer;
 };
 
+type Options = TestCaOptions & {
+  readonly of?: TestCa;
+  /** Certificates that are made from now on name this very door as the place of what is published. */
+  readonly isNamed?: boolean;
+};
+
 export type TestPublish = TestCa & {
   readonly url: string;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Published>;
@@ -23,10 +29,7 @@ export type TestPublish = TestCa & {
 };
 
 /** `await using publish = await testPublish()`. With another's CA it is one more door of it. */
-export async function testPublish({
-  of,
-  ...options
-}: TestCaOptions & { readonly of?: TestCa } = {}): Promise<TestPublish> {
+export async function testPublish({ of, isNamed = false, ...options }: Options = {}): Promise<TestPublish> {
   await using opened = new AsyncDisposableStack();
   const base = of ?? opened.use(await testCa(options));
   const { ca } = base;
@@ -38,6 +41,7 @@ export async function testPublish({
       events: ca.events,
     }),
   );
+  if (isNamed) Object.assign(ca.urls, { httpUrl: listener.url });
   const send = async (path: string, init: RequestInit): Promise<Published> => {
     const response = await fetch(`${listener.url}${path}`, init);
     const { status, headers } = response;

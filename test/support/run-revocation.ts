@@ -20,6 +20,7 @@ await revokeIssuedCert(
     urls: { publicUrl: 'https://acme.corp.example', httpUrl: 'http://pki.corp.example' },
     events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
     keys: {
+      nameOf: String,
       createOnce: unused,
       find: unused,
       read: unused,

@@ -18,8 +18,10 @@ startWorker({
   limits: { orders: 'off', accounts: 'off', failures: 'off' },
   retention: { ordersMs: DAY_MS, expiredCertsMs: DAY_MS, auditMs: DAY_MS },
   prober: unused,
+  directoriesComeLater: false,
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
   keys: {
+    nameOf: String,
     createOnce: unused,
     find: unused,
     read: () => Promise.resolve(undefined),

@@ -16,6 +16,7 @@ const postgresTypes: Readonly<Record<string, string>> = {
   Uuid: 'uuid',
   Text: 'text',
   OneOf: 'text',
+  UuidArray: 'uuid[]',
   TextArray: 'text[]',
   Bytea: 'bytea',
   Timestamptz: 'timestamp with time zone',

@@ -124,6 +124,7 @@ create table directories (
   signing_cert_id          uuid not null references signing_certs (id),
   rollover_days            integer not null,
   rollover_at              timestamptz,        -- last change of signing_cert_id
+  former_signing_certs     uuid[] not null default '{}',  -- from which it issued before
   allowed_dns_identifiers  text[] collate "C" not null,
   allowed_ip_identifiers   text[] collate "C" not null,
   remote_ip_whitelist      text[] collate "C" not null,

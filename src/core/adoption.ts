@@ -1,0 +1,81 @@
+// How a custom resource comes to a row that is there already: as its own, or by taking it over.
+
+import { DatabaseError } from '../store/database-error.ts';
+import type { DeclaredAs } from '../store/origin.ts';
+import { type AppliedAs, adoptedId, type Declared, isOwn } from './declared.ts';
+import { CaError, type FieldProblem } from './errors.ts';
+import { formatId } from './ids.ts';
+import { changedMeanwhile, objectKinds } from './object-kinds.ts';
+import { type DeclaredKind, type OwnedState, requireChangeable } from './origin.ts';
+
+export type Applied<View> = { readonly as: AppliedAs; readonly view: View };
+
+/** How the row of an object is looked up. Throws `invalid` for an annotation `adopt` that is no id of the kind. */
+export const declaredAs = (kind: DeclaredKind, declared: Declared): DeclaredAs => ({
+  namespace: declared.namespace,
+  name: declared.name,
+  adopt: adoptedId(kind, declared),
+});
+
+/**
+ * Whether the row is the object's own already, or is to be taken over: a row of /v1 and one with other immutable fields
+ * (`differences`) only where the annotation names it, and these fields stay as they are. Throws `conflict` for a state
+ * that is not the last one, `immutable` for a row of its own that differs, `already_exists` and `managed_by_kubernetes`.
+ */
+export function standingOf(
+  kind: DeclaredKind,
+  row: OwnedState & { readonly id: string },
+  declared: Declared,
+  differences: readonly FieldProblem[],
+): 'own' | 'adopted' {
+  const isNamed = row.id === adoptedId(kind, declared);
+  if (isOwn(kind, declared, row)) {
+    if (differences.length > 0 && !isNamed) throw immutable(kind, differences);
+    return 'own';
+  }
+  const isOfThisName = row.origin_namespace === declared.namespace && row.origin_name === declared.name;
+  if (!isOfThisName) requireChangeable(kind, row);
+  // What an object left behind is not taken back by the very state that left it.
+  if (row.origin_uid === declared.uid && (row.origin_generation ?? 0) >= declared.generation)
+    throw changedMeanwhile(kind);
+  if (differences.length > 0 && !isNamed) throw standsInTheWay(kind, row.id, differences);
+  return 'adopted';
+}
+
+/** The refusal for what is there already, with the way to take it over. */
+export function standsInTheWay(kind: DeclaredKind, id: string, differences: readonly FieldProblem[] = []): CaError {
+  const { noun, prefix } = objectKinds[kind];
+  const textId = formatId(prefix, id);
+  const fields = differences.map(({ field }) => field).join(', ');
+  const which =
+    fields === ''
+      ? `There is ${noun} ${textId} already`
+      : `There is ${noun} ${textId} of this name already, with another ${fields}`;
+  return new CaError(
+    'already_exists',
+    `${which}; choose another name, or take it over as it is by annotation acmery.io/adopt: ${textId}.`,
+  );
+}
+
+/** Two that apply one object at once meet here: who comes second looks again, and finds what the first has made. */
+export async function untilAlone<Result>(constraints: readonly string[], work: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const isTwin = error instanceof DatabaseError && constraints.includes(error.constraint ?? '');
+      if (!isTwin || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+const ATTEMPTS = 3;
+
+function immutable(kind: DeclaredKind, differences: readonly FieldProblem[]): CaError {
+  const fields = differences.map(({ field }) => field).join(', ');
+  return new CaError(
+    'immutable',
+    `The ${objectKinds[kind].noun} keeps ${fields}; undo that change, or declare another object.`,
+    { problems: differences },
+  );
+}

@@ -1,0 +1,181 @@
+// Directory: an ACME server with its policy.
+import type { AppliedAs } from '../core/declared.ts';
+import { applyDirectory, forgetDirectory, hasDirectory } from '../core/declared-directory.ts';
+import type { DirectoryView } from '../core/directories.ts';
+import { formatId, parseId } from '../core/ids.ts';
+import type { DirectoryResource } from '../resources/directory-resource.ts';
+import type { Resource } from '../resources/resource.ts';
+import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
+import { isReady } from './conditions.ts';
+import { dependentsGone } from './dependents.ts';
+import { slugOf, wantedDirectory } from './directory-spec.ts';
+import { configMapNameFits, trustPublished } from './directory-trust.ts';
+import { unknownAtFirst } from './first-conditions.ts';
+import { outcomeOf } from './outcomes.ts';
+import {
+  done,
+  type OperatorContext,
+  type Outcome,
+  type Reconciler,
+  referenced,
+  type Step,
+  type Visit,
+} from './reconciler.ts';
+import { referee } from './references.ts';
+
+type DirectoryStep = Step<DirectoryResource>;
+type DirectoryVisit = Visit<DirectoryResource>;
+
+const SLUG = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+const slugFits: DirectoryStep = async (_, visit) => {
+  const slug = slugOf(visit.resource);
+  if (SLUG.test(slug)) return done;
+  return refused(
+    visit,
+    stalled(
+      'InvalidSpec',
+      `spec.slug is absent, and ${slug}, which it would be then, is no slug: 1 to 63 characters of a-z, 0-9 and inner "-". Name one.`,
+    ),
+  );
+};
+
+/** Of several without a row that claim one slug, the oldest makes it; what a row holds stays with it. */
+const firstToClaim: DirectoryStep = async ({ ca, source }, visit) => {
+  const { resource } = visit;
+  if (visit.status.id !== undefined) return done;
+  const slug = slugOf(resource);
+  const rival = source
+    .list('Directory')
+    .filter(isDirectory)
+    .find(
+      (other) => slugOf(other) === slug && other.metadata.deletionTimestamp === undefined && isOlder(other, resource),
+    );
+  if (rival === undefined || (await hasDirectory(ca, visit.declared))) return done;
+  const { namespace, name } = rival.metadata;
+  const who =
+    namespace === resource.metadata.namespace ? `Directory ${namespace}/${name}` : 'a Directory of another namespace';
+  return refused(
+    visit,
+    stalled('SlugConflict', `The slug ${slug} is claimed by ${who}, which is older; choose another one in spec.slug.`),
+  );
+};
+
+const applied: DirectoryStep = async (operator, visit) => {
+  const { id, outcome } = issuerOf(operator, visit);
+  if (outcome !== undefined) return outcome;
+  try {
+    const { as, view } = await applyDirectory(operator.ca, visit.declared, wantedDirectory(visit.resource, id));
+    tell(visit, as, view);
+    show(visit, view);
+    return done;
+  } catch (error) {
+    const failure = outcomeOf(error);
+    if (failure?.outcome !== 'stalled') throw error;
+    return refused(visit, failure);
+  }
+};
+
+const forgotten: DirectoryStep = async ({ ca }, { resource, declared }) => {
+  await forgetDirectory(ca, declared, resource.spec.deletionPolicy);
+  return done;
+};
+
+export const directoryReconciler: Reconciler<DirectoryResource> = {
+  kind: 'Directory',
+  references: (resource) => [referenced('SigningCert', resource, resource.spec.signingCertRef)],
+  needsFinalizer: () => true,
+  steps: [
+    unknownAtFirst('Accepted', 'SigningCertReady', 'Programmed'),
+    slugFits,
+    configMapNameFits,
+    firstToClaim,
+    applied,
+    trustPublished,
+  ],
+  deletion: [dependentsGone, forgotten],
+  claims: (resource) => [`slug/${slugOf(resource)}`],
+  showsToReferrers: (before, after) => shownOf(before) !== shownOf(after),
+};
+
+/** What those who refer to it look at. */
+const shownOf = (resource: DirectoryResource): string =>
+  JSON.stringify([
+    isReady(resource),
+    resource.metadata.deletionTimestamp !== undefined,
+    resource.status?.id,
+    resource.status?.directoryUrl,
+    resource.spec.allowedNamespaces,
+  ]);
+
+/** The uuid of the CA cert. */
+function issuerOf(
+  operator: OperatorContext,
+  visit: DirectoryVisit,
+): { readonly id: string; readonly outcome?: undefined } | { readonly outcome: Outcome; readonly id?: undefined } {
+  const { resource } = visit;
+  const { found, outcome } = referee<SigningCertResource>(
+    operator,
+    resource,
+    'SigningCert',
+    resource.spec.signingCertRef,
+  );
+  const id = parseId('scrt', found?.status?.id ?? '');
+  if (id !== undefined) {
+    const { namespace, name } = resource.spec.signingCertRef;
+    const message = `SigningCert ${namespace ?? resource.metadata.namespace}/${name} is ready.`;
+    visit.condition('SigningCertReady', { status: 'True', reason: 'Succeeded', message });
+    return { id };
+  }
+  const missing = outcome !== undefined && outcome.outcome !== 'done' ? outcome : NO_ID;
+  visit.condition('SigningCertReady', { status: 'False', reason: missing.reason, message: missing.message });
+  return { outcome: missing };
+}
+
+const NO_ID = { outcome: 'wait', reason: 'DependencyNotReady', message: 'The SigningCert has no id yet.' } as const;
+
+/** What is served stays as it was, if anything is. */
+function refused(visit: DirectoryVisit, outcome: Exclude<Outcome, { outcome: 'done' }>): Outcome {
+  const { reason, message } = outcome;
+  visit.condition('Accepted', { status: 'False', reason, message });
+  visit.condition('Programmed', { status: 'False', reason, message });
+  return outcome;
+}
+
+/** Before the status says so. */
+function tell({ resource, event }: DirectoryVisit, as: AppliedAs, { directoryUrl }: DirectoryView): void {
+  const isSeen = resource.status?.observedGeneration === resource.metadata.generation;
+  if (as === 'adopted')
+    event({ type: 'Normal', reason: 'Adopted', note: `Took over the directory at ${directoryUrl}.` });
+  else if (as === 'updated' && isSeen)
+    event({ type: 'Warning', reason: 'DriftCorrected', note: 'The directory was not as declared, and is so again.' });
+  else if (as !== 'unchanged')
+    event({
+      type: 'Normal',
+      reason: 'DirectoryProgrammed',
+      note: `The directory at ${directoryUrl} serves as declared.`,
+    });
+}
+
+function show(visit: DirectoryVisit, { id, directoryUrl, fields }: DirectoryView): void {
+  const { status } = visit;
+  status.id = formatId('dir', id);
+  status.slug = fields.slug;
+  status.directoryUrl = directoryUrl;
+  status.signingCertId = formatId('scrt', fields.signing_cert_id);
+  status.caaTag = fields.caa_tag;
+  visit.condition('Accepted', { status: 'True', reason: 'Succeeded', message: 'The spec can be served.' });
+  visit.condition('Programmed', { status: 'True', reason: 'Succeeded', message: `Serves at ${directoryUrl}.` });
+}
+
+const isDirectory = (resource: Resource): resource is DirectoryResource => resource.kind === 'Directory';
+
+function isOlder(one: Resource, other: Resource): boolean {
+  const [mine, theirs] = [one, other].map(ageOf);
+  return mine !== undefined && theirs !== undefined && mine < theirs;
+}
+
+const ageOf = ({ metadata: { creationTimestamp, namespace, name } }: Resource): string =>
+  `${creationTimestamp} ${namespace}/${name}`;
+
+const stalled = (reason: string, message: string) => ({ outcome: 'stalled', reason, message }) as const;

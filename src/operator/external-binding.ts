@@ -1,0 +1,172 @@
+// ExternalBinding: an EAB token, and the Secret that brings it to its client.
+
+import type { AppliedAs } from '../core/declared.ts';
+import type { DeclaredBindingView } from '../core/declared-binding-view.ts';
+import { applyExternalBinding, type DeclaredBinding, hasExternalBinding } from '../core/declared-external-binding.ts';
+import {
+  externalBindingOwners,
+  forgetExternalBinding,
+  releaseExternalBinding,
+} from '../core/forget-external-binding.ts';
+import { formatId } from '../core/ids.ts';
+import { canonicalOrderValidations } from '../core/order-validations.ts';
+import { annotationOf } from '../resources/annotations.ts';
+import type { ExternalBindingResource } from '../resources/external-binding-resource.ts';
+import type { Resource } from '../resources/resource.ts';
+import { secretSynced } from './binding-secret.ts';
+import { boundDirectory, directoryKey } from './bound-directory.ts';
+import { conditionOf } from './conditions.ts';
+import { fits, LONGEST_NAME } from './output-names.ts';
+import { done, type Outcome, type Reconciler, type Step, type Visit } from './reconciler.ts';
+
+type BindingStep = Step<ExternalBindingResource>;
+type BindingVisit = Visit<ExternalBindingResource>;
+
+const LONGEST_KEY_ID = 128;
+
+/** Shows what is not known yet. */
+const begun: BindingStep = async (_, visit) => {
+  const value = { status: 'Unknown', reason: 'Progressing', message: 'Not looked at yet; see Ready.' } as const;
+  for (const type of ['SecretSynced', 'Bound']) {
+    if (conditionOf(visit.resource, type) === undefined) visit.condition(type, value);
+  }
+  return done;
+};
+
+const keyIdFits: BindingStep = async (_, { resource }) => fits('keyId', keyIdOf(resource), LONGEST_KEY_ID);
+
+const secretNameFits: BindingStep = async (_, { resource }) => fits('secretName', secretNameOf(resource), LONGEST_NAME);
+
+/** Of several without a token that claim one key id, the oldest makes it. */
+const firstToClaim: BindingStep = async ({ ca, source }, { resource, declared, status }) => {
+  if (status.id !== undefined) return done;
+  const keyId = keyIdOf(resource);
+  const rival = source
+    .list('ExternalBinding')
+    .filter(isExternalBinding)
+    .find((other) => hasKeyId(other, keyId) && isOlder(other, resource));
+  if (rival === undefined || (await hasExternalBinding(ca, declared))) return done;
+  const { namespace, name } = rival.metadata;
+  return stalled(
+    'KeyIdConflict',
+    `The key id ${keyId} is claimed by ExternalBinding ${namespace}/${name}, which is older; choose another one in spec.keyId.`,
+  );
+};
+
+const tokenApplied: BindingStep = async (operator, visit) => {
+  const { id, outcome } = { id: undefined, ...boundDirectory(operator, visit.resource) };
+  if (id === undefined) return outcome ?? done;
+  const { as, view, kept } = await applyExternalBinding(operator.ca, visit.declared, wanted(visit, id));
+  tell(visit, as, view);
+  show(visit, view);
+  const synced = await secretSynced(operator, visit, secretNameOf(visit.resource), view);
+  if (synced.outcome !== 'done' || kept.length === 0) return synced;
+  return stalled(
+    'TokenUsed',
+    `The token was used by an account, and keeps its ${kept.map((field) => specNames[field]).join(' and ')} since. Change that account, put the spec back, or ask for a new token by the annotation acmery.io/renew: <any new text>.`,
+  );
+};
+
+const released: BindingStep = async ({ ca }, { resource: { spec }, declared }) => {
+  const isRetained = spec.deletionPolicy === 'Retain';
+  await releaseExternalBinding(ca, declared, { isRetained, revokesAccount: spec.onDelete === 'RevokeAccount' });
+  return done;
+};
+
+export const externalBindingReconciler: Reconciler<ExternalBindingResource> = {
+  kind: 'ExternalBinding',
+  references: (resource) => [directoryKey(resource)],
+  // Without one an object costs a write less; its token is then deleted once it is gone.
+  needsFinalizer: ({ spec }) => spec.onDelete === 'RevokeAccount' || spec.deletionPolicy === 'Retain',
+  steps: [begun, keyIdFits, secretNameFits, firstToClaim, tokenApplied],
+  deletion: [released],
+  gone: ({ ca }, key) => forgetExternalBinding(ca, key),
+  origins: async ({ ca }) => (await externalBindingOwners(ca)).map((owner) => ({ kind: 'ExternalBinding', ...owner })),
+  claims: (resource) => [`key-id/${keyIdOf(resource)}`],
+  showsToReferrers: () => false,
+};
+
+const specNames = { name: 'name', order_validations: 'orderValidations' } as const;
+
+const usualKeyId = ({ metadata: { namespace, name } }: Resource): string => `${namespace}.${name}`;
+const keyIdOf = (resource: ExternalBindingResource): string => resource.spec.keyId ?? usualKeyId(resource);
+const secretNameOf = ({ metadata, spec }: ExternalBindingResource): string => spec.secretName ?? `${metadata.name}-eab`;
+
+function wanted({ resource, status }: BindingVisit, directory_id: string): DeclaredBinding {
+  const { metadata, spec } = resource;
+  const renew = annotationOf(resource, 'renew');
+  return {
+    directory_id,
+    key_id: keyIdOf(resource),
+    isKeyIdGiven: spec.keyId !== undefined,
+    name: spec.name ?? metadata.name,
+    order_validations: canonicalOrderValidations(spec.orderValidations),
+    ...(renew !== undefined && { renew }),
+    isNew: status.id === undefined,
+  };
+}
+
+/** Before the status says so. */
+function tell({ resource, status, event }: BindingVisit, as: AppliedAs, view: DeclaredBindingView): void {
+  const { keyId, account } = view;
+  const isAnother = status.id !== formatId('eab', view.id);
+  if (as === 'adopted') event({ type: 'Normal', reason: 'Adopted', note: `Took over the token ${keyId}.` });
+  else if (isAnother) {
+    const instead = status.id === undefined ? '' : ' in the place of the one before';
+    event({ type: 'Normal', reason: 'BindingCreated', note: `Made the token ${keyId}${instead}.` });
+  } else if (as === 'updated' && resource.status?.observedGeneration === resource.metadata.generation)
+    event({ type: 'Warning', reason: 'DriftCorrected', note: 'The token was not as declared, and is so again.' });
+  if (account !== undefined && status.acmeKeyId !== formatId('acmk', account.id))
+    event({ type: 'Normal', reason: 'BindingUsed', note: `The account ${account.url} was made with it.` });
+}
+
+function show(visit: BindingVisit, view: DeclaredBindingView): void {
+  const { status } = visit;
+  const { account, renewed } = view;
+  status.id = formatId('eab', view.id);
+  status.keyId = view.keyId;
+  status.directoryUrl = view.directoryUrl;
+  status.orderValidations = view.orderValidations;
+  if (renewed !== undefined) status.renewed = renewed;
+  else delete status.renewed;
+  if (account !== undefined) {
+    status.acmeKeyId = formatId('acmk', account.id);
+    status.accountUrl = account.url;
+    status.usedAt = account.usedAt.toISOString();
+  } else {
+    delete status.acmeKeyId;
+    delete status.accountUrl;
+    delete status.usedAt;
+  }
+  visit.condition('Bound', boundBy(account));
+}
+
+/** No part of Ready: a token is complete before anybody has used it. */
+function boundBy(account: DeclaredBindingView['account']) {
+  if (account === undefined)
+    return { status: 'False', reason: 'Unused', message: 'No account has been made with the token yet.' } as const;
+  const { url, state } = account;
+  if (state === 'valid')
+    return { status: 'True', reason: 'Used', message: `The account ${url} was made with the token.` } as const;
+  const message = `The account ${url} that was made with the token is ${state}. The annotation acmery.io/renew: <any new text> makes a new token.`;
+  return { status: 'False', reason: 'AccountEnded', message } as const;
+}
+
+const isExternalBinding = (resource: Resource): resource is ExternalBindingResource =>
+  resource.kind === 'ExternalBinding';
+
+/** Names are compared first: most of many objects differ there, and nothing has to be put together for them. */
+const hasKeyId = (other: ExternalBindingResource, keyId: string): boolean =>
+  other.spec.keyId === undefined
+    ? keyId.endsWith(other.metadata.name) && usualKeyId(other) === keyId
+    : other.spec.keyId === keyId;
+
+function isOlder({ metadata: one }: Resource, { metadata: other }: Resource): boolean {
+  if (one.uid === other.uid || one.deletionTimestamp !== undefined) return false;
+  const [first, second] = [one, other].map(
+    ({ creationTimestamp, namespace, name }) => `${creationTimestamp} ${namespace}/${name}`,
+  );
+  return (first ?? '') < (second ?? '');
+}
+
+const stalled = (reason: string, message: string): Outcome => ({ outcome: 'stalled', reason, message });

@@ -1,0 +1,165 @@
+// The operator role: every replica follows the declared objects, and the one that leads reconciles them.
+import { onOwnedChanges } from '../core/owned-changes.ts';
+import { Periodic } from '../core/periodic.ts';
+import { type KindName, keyOf, keyText, kindNames, type Resource, type ResourceKey } from '../resources/resource.ts';
+import { isReady } from './conditions.ts';
+import { Controller } from './controller.ts';
+import type { Change, Leadership } from './ports.ts';
+import type { OperatorContext } from './reconciler.ts';
+import { reconcilers, relations } from './reconcilers.ts';
+import { KeyIndex, ReferrerIndex } from './references.ts';
+
+export type OperatorOptions = Omit<OperatorContext, 'referrers'> & {
+  readonly leadership: Leadership;
+  /** Between 0 and 1. */
+  readonly random: () => number;
+};
+
+const COMPARISON_MS = 600_000;
+
+/** Runs until it is disposed of; then waits for the visits under way. */
+export function startOperator(options: OperatorOptions): AsyncDisposable {
+  const operator = new Operator(options);
+  const stopping = new AbortController();
+  const leading = options.leadership.lead((signal) => operator.lead(signal), stopping.signal);
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await leading;
+    },
+  };
+}
+
+class Operator {
+  readonly #context: OperatorContext;
+  readonly #controllers: Readonly<Record<KindName, Pick<Controller<never>, 'enqueue' | 'run'>>>;
+  readonly #referrers = new ReferrerIndex((resource) => relations[resource.kind].references(resource));
+  readonly #claimants = new KeyIndex();
+  #isLeading = false;
+
+  constructor({ leadership: _, random, ...world }: OperatorOptions) {
+    this.#context = { ...world, referrers: this.#referrers };
+    const controllerOf = <R extends Resource>(reconciler: ConstructorParameters<typeof Controller<R>>[1]) =>
+      new Controller<R>(this.#context, reconciler, { random });
+    this.#controllers = {
+      SigningCert: controllerOf(reconcilers.SigningCert),
+      Directory: controllerOf(reconcilers.Directory),
+      ExternalBinding: controllerOf(reconcilers.ExternalBinding),
+      AcmeKey: controllerOf(reconcilers.AcmeKey),
+    };
+    world.source.follow({
+      changed: (change) => this.#changed(change),
+      namespaceChanged: (namespace) => this.#namespaceChanged(namespace),
+    });
+  }
+
+  /** Reconciles until the signal aborts; what was begun has ended then. */
+  async lead(leading: AbortSignal): Promise<void> {
+    const { ca, source } = this.#context;
+    await source.synced(leading);
+    ca.events.leadershipChanged({ isLeader: true });
+    this.#isLeading = true;
+    try {
+      await using scope = new AsyncDisposableStack();
+      scope.use(onOwnedChanges(ca, { changed: (key) => this.#enqueue(key), listening: () => this.#enqueueAll() }));
+      scope.use(this.#comparing());
+      this.#enqueueAll();
+      await Promise.all(Object.values(this.#controllers).map((controller) => controller.run(leading)));
+    } finally {
+      this.#isLeading = false;
+      ca.events.leadershipChanged({ isLeader: false });
+    }
+  }
+
+  #changed({ key, before, after }: Change): void {
+    this.#referrers.change(before, after);
+    const released = this.#claim(before, after, key);
+    if (!this.#isLeading) return;
+    if (needsVisit(before, after)) this.#enqueue(key);
+    if (showsToReferrers(before, after)) for (const referrer of this.#referrers.to(key)) this.#enqueue(referrer);
+    if (isLeaving(before, after)) this.#wakeWaiting(before ?? after);
+    for (const claim of released) for (const claimant of this.#claimants.get(claim)) this.#enqueue(claimant);
+  }
+
+  /** Its labels may permit other references now, and a namespace that goes holds nothing back. */
+  #namespaceChanged(namespace: string): void {
+    if (!this.#isLeading) return;
+    for (const kind of kindNames) {
+      for (const resource of this.#context.source.list(kind)) {
+        if (resource.metadata.namespace === namespace) this.#enqueue(keyOf(resource));
+      }
+    }
+  }
+
+  #enqueueAll(): void {
+    for (const kind of kindNames) {
+      for (const resource of this.#context.source.list(kind)) this.#controllers[kind].enqueue(keyOf(resource), 'low');
+    }
+  }
+
+  #enqueue(key: ResourceKey): void {
+    this.#controllers[key.kind].enqueue(key);
+  }
+
+  /** Notes what an object claims; gives what it has let go. */
+  #claim(before: Resource | undefined, after: Resource | undefined, key: ResourceKey): readonly string[] {
+    const held = claimsOf(before);
+    const wanted = claimsOf(after);
+    const released = held.filter((claim) => !wanted.includes(claim));
+    for (const claim of released) this.#claimants.remove(claim, key);
+    for (const claim of wanted) this.#claimants.add(claim, key);
+    return released;
+  }
+
+  /** What is being deleted waits for those who refer to it: one of them goes. */
+  #wakeWaiting(resource: Resource | undefined): void {
+    if (resource === undefined) return;
+    for (const key of relations[resource.kind].references(resource)) {
+      if (this.#context.source.get(key)?.metadata.deletionTimestamp !== undefined) this.#enqueue(key);
+    }
+  }
+
+  /** Rows whose objects went while nobody led: those that two comparisons miss are settled. */
+  #comparing(): Periodic {
+    const { ca, source } = this.#context;
+    let missed = new Set<string>();
+    const task = async (): Promise<void> => {
+      const missing: ResourceKey[] = [];
+      for (const kind of kindNames) {
+        const origins = (await relations[kind].origins?.(this.#context)) ?? [];
+        missing.push(...origins.filter((key) => source.get(key) === undefined));
+      }
+      for (const key of missing) if (missed.has(keyText(key))) this.#enqueue(key);
+      missed = new Set(missing.map(keyText));
+    };
+    const onError = (error: unknown): void => ca.events.taskFailed({ task: 'origin_comparison', attempt: 1, error });
+    const comparing = new Periodic({ intervalMs: COMPARISON_MS, task, onError });
+    void comparing.runNow();
+    return comparing;
+  }
+}
+
+const claimsOf = (resource: Resource | undefined): readonly string[] =>
+  resource === undefined ? [] : (relations[resource.kind].claims?.(resource) ?? []);
+
+/** Not for a status that we have written ourselves. */
+function needsVisit(before: Resource | undefined, after: Resource | undefined): boolean {
+  if (before === undefined || after === undefined) return true;
+  const [was, is] = [before.metadata, after.metadata];
+  return (
+    was.generation !== is.generation ||
+    was.deletionTimestamp !== is.deletionTimestamp ||
+    JSON.stringify([was.annotations, was.labels]) !== JSON.stringify([is.annotations, is.labels])
+  );
+}
+
+const showsToReferrers = (before: Resource | undefined, after: Resource | undefined): boolean =>
+  before === undefined ||
+  after === undefined ||
+  isLeaving(before, after) ||
+  isReady(before) !== isReady(after) ||
+  relations[after.kind].showsToReferrers(before, after);
+
+const isLeaving = (before: Resource | undefined, after: Resource | undefined): boolean =>
+  after === undefined ||
+  (after.metadata.deletionTimestamp !== undefined && before?.metadata.deletionTimestamp === undefined);
