@@ -3,6 +3,8 @@ import { createSigningCert } from '../core/create-signing-cert.ts';
 import { deleteSigningCert } from '../core/delete-signing-cert.ts';
 import { formatId } from '../core/ids.ts';
 import { getSigningCertCsr } from '../core/request-signing-cert.ts';
+import { revokeSigningCert } from '../core/revoke-signing-cert.ts';
+import { getRollover } from '../core/rollover.ts';
 import {
   getSigningCert,
   listSigningCerts,
@@ -12,15 +14,17 @@ import {
 import { updateSigningCert } from '../core/update-signing-cert.ts';
 import { uploadCrl } from '../core/upload-crl.ts';
 import { certTypes, signingCertFields } from '../resources/fields.ts';
+import { revocationReasonFields } from '../resources/revocation-reason-fields.ts';
 import { type SigningCertInput, signingCertVariant } from '../resources/signing-cert-variants.ts';
 import { closed, Type } from '../schema/define.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
-import { wrappedBody } from './body.ts';
+import { optional, wrappedBody } from './body.ts';
 import { withUuid } from './body-ids.ts';
 import { listRoute } from './paging.ts';
 import { enumParameter, idParameter } from './parameters.ts';
+import { withReason } from './revocation-body.ts';
 import { type ApiRoute, accepted, content, created, ok, route } from './route.ts';
-import { resourceShapes } from './shapes.ts';
+import { named, resourceShapes } from './shapes.ts';
 
 const PEM = 'application/x-pem-file';
 const CRL_EXAMPLE = '-----BEGIN X509 CRL-----\nMIIB...\n-----END X509 CRL-----\n';
@@ -43,6 +47,16 @@ const CRL_CAP = 32 * 1024 * 1024;
 // The cap of the body bounds it: counting the characters of so long a text would hold up everybody else.
 const crl = Type.String({ minLength: 1, description: 'The CRL in PEM.', examples: [CRL_EXAMPLE] });
 const params = { id: 'signing_cert' } as const;
+const revocation = optional(
+  withReason(wrappedBody('signing_cert', 'SigningCertRevocation', closed(revocationReasonFields))),
+);
+const rollover = named(
+  'SigningCertRollover',
+  closed({
+    live_leaves: Type.Integer({ minimum: 0, description: 'Leaves that are neither revoked nor expired.' }),
+    at_least: Type.Boolean({ description: 'There are more than that: counting ends at 100,000.' }),
+  }),
+);
 
 export const signingCertRoutes: readonly ApiRoute[] = [
   listRoute({
@@ -146,6 +160,40 @@ export const signingCertRoutes: readonly ApiRoute[] = [
     bodyCapBytes: CRL_CAP,
     replies: { 200: one },
     handle: async ({ ca, caller, params: { id }, body }) => ok(renderSingle(await uploadCrl(ca, caller, id, body.crl))),
+  }),
+  route({
+    method: 'POST',
+    path: `${path}/:id/revocation`,
+    operationId: 'revokeSigningCert',
+    tag,
+    summary: 'Revoke an intermediate',
+    permission,
+    description:
+      'It stands in the CRL of its parent from then on, and OCSP says so at once. It signs nothing more, and neither do CA ' +
+      'certs below it; what it signed is not revoked by itself. Takes at most one of `reason` and `revoke_reason`; ' +
+      'unspecified when neither is given. Not for a root, nor where the key of the parent is offline or elsewhere.',
+    params,
+    body: revocation,
+    replies: { 200: { ...one, description: 'The CA cert, revoked.' } },
+    handle: async ({ ca, caller, params: { id }, body: { chosen } }) =>
+      ok(renderSingle(await revokeSigningCert(ca, caller, id, chosen))),
+  }),
+  route({
+    method: 'GET',
+    path: `${path}/:id/rollover`,
+    operationId: 'getSigningCertRollover',
+    tag,
+    summary: 'Count what still lives of what a CA cert signed',
+    permission,
+    description:
+      'Of the leaves that it signed itself. When a directory has moved to another CA cert and there are none left, this ' +
+      'one can be deleted.',
+    params,
+    replies: { 200: { description: 'How many there are.', schema: rollover } },
+    handle: async ({ ca, params: { id } }) => {
+      const { liveLeaves, atLeast } = await getRollover(ca, id);
+      return ok({ live_leaves: liveLeaves, at_least: atLeast });
+    },
   }),
 ];
 

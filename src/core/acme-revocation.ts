@@ -13,7 +13,9 @@ import {
   upgradeRevocation,
 } from '../store/acme-revocation.ts';
 import type { Tx } from '../store/database.ts';
-import { blockKeys } from '../store/used-keys.ts';
+import { endOrdersOfKey } from '../store/open-work.ts';
+import type { StoredProblem } from '../store/tables.ts';
+import { blockKeys, lockKey } from '../store/used-keys.ts';
 import { crlEntry } from '../x509/crl.ts';
 import type { AccountKey } from './account-key.ts';
 import { clientActor } from './accounts.ts';
@@ -23,7 +25,7 @@ import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
 import { formatId } from './ids.ts';
-import { publishCrls, publishRevocations, revokeIssuedCerts } from './revoke.ts';
+import { publishCrls, publishRevocations, type Revoked, revokeIssuedCerts } from './revoke.ts';
 import { authorizedNames, readShownCertificate, type ShownCertificate } from './shown-certificate.ts';
 
 export type ClientRevocation = {
@@ -40,13 +42,19 @@ export type ClientRevocation = {
 type Right = 'issued to it' | 'authorized for its names' | 'holds its key';
 type Granted = { readonly right: Right; readonly actor: Actor; readonly reason: RevocationReason };
 
+const blocked = {
+  type: 'badCSR',
+  detail: 'The key of the CSR was blocked, because its private key is known to others; use another one.',
+} as const satisfies StoredProblem;
+
 const KEY_COMPROMISE = revocationReasons.key_compromise.number;
 
 /**
  * Revokes a certificate of this directory for the account that it was issued to, for one that holds authorizations for
  * all its names, or for who holds its private key (REV-1). The latter's key_compromise also revokes all certificates of
- * the key, and makes it the reason of an earlier revocation (REV-3, REV-8). Locks the certificates. Throws AcmeError:
- * `malformed`, `unauthorized`, `badRevocationReason`, `alreadyRevoked`.
+ * the key, ends orders that are being signed for it, and becomes the reason of an earlier revocation (REV-3, REV-8).
+ * Locks the certificates, before them the key and these orders. Throws AcmeError: `malformed`, `unauthorized`,
+ * `badRevocationReason`, `alreadyRevoked`.
  */
 export async function revokeForClient(ca: Ca, request: ClientRevocation): Promise<void> {
   const reason = readReason(request.reason);
@@ -59,9 +67,14 @@ export async function revokeForClient(ca: Ca, request: ClientRevocation): Promis
   if (cert.not_after <= now)
     throw new AcmeError('malformed', 'The certificate has expired; there is nothing to revoke.');
   const actor = actorOf(request, cert);
-  const { revoked, upgradedFrom } = await ca.database.inTransaction((tx) =>
-    revoke(tx, cert.id, { right, actor, reason }, now),
+  const granted = { right, actor, reason };
+  const { revoked, upgradedFrom, endedOrders } = await ca.database.inTransaction((tx) =>
+    right === 'holds its key' && reason === 'key_compromise'
+      ? revokeKey(tx, cert, granted, now)
+      : revoke(tx, cert.id, granted, now),
   );
+  for (const id of endedOrders)
+    ca.events.issuanceFailed({ order: formatId('ordr', id), reason: blocked.type, detail: blocked.detail });
   await publishRevocations(ca, revoked);
   if (upgradedFrom !== undefined) {
     ca.events.revocationUpgraded({ id: formatId('icrt', cert.id), from: upgradedFrom });
@@ -97,21 +110,32 @@ async function rightOf(
   return (await holdsAuthorizations(ca.database.db, id, names, now)) ? 'authorized for its names' : undefined;
 }
 
-async function revoke(tx: Tx, id: string, { right, actor, reason }: Granted, now: Date) {
+type Done = {
+  readonly revoked: Revoked;
+  readonly upgradedFrom: RevocationReason | undefined;
+  readonly endedOrders: readonly string[];
+};
+
+async function revoke(tx: Tx, id: string, { right, actor, reason }: Granted, now: Date): Promise<Done> {
+  // Who shows no key may not keep others from using it.
+  const blocksKeys = right !== 'authorized for its names';
+  const revoked = await revokeIssuedCerts(tx, actor, { id }, reason, now, { blocksKeys });
+  return { revoked, upgradedFrom: undefined, endedOrders: [] };
+}
+
+/**
+ * Nothing that is being signed for the key slips through: an order is reserved before the key is locked, and then ended
+ * or completed and its certificate revoked, or after the commit, and then it sees that the key is blocked.
+ */
+async function revokeKey(tx: Tx, seen: ShownCertRow, { actor, reason }: Granted, now: Date): Promise<Done> {
+  const { id, key_thumbprint } = seen;
+  await lockKey(tx, key_thumbprint);
+  await blockKeys(tx, [key_thumbprint], now);
+  const endedOrders = await endOrdersOfKey(tx, key_thumbprint, blocked);
   const cert = await lockIssuedCert(tx, id);
   if (cert === undefined) throw unknownCertificate();
-  if (right !== 'holds its key' || reason !== 'key_compromise') {
-    // Who shows no key may not keep others from using it.
-    const blocksKeys = right !== 'authorized for its names';
-    return {
-      revoked: await revokeIssuedCerts(tx, actor, { id }, reason, now, { blocksKeys }),
-      upgradedFrom: undefined,
-    };
-  }
-  await blockKeys(tx, [cert.key_thumbprint], now);
-  const { key_thumbprint } = cert;
   const revoked = await revokeIssuedCerts(tx, actor, { key_thumbprint }, reason, now);
-  return { revoked, upgradedFrom: await upgrade(tx, actor, cert, now) };
+  return { revoked, upgradedFrom: await upgrade(tx, actor, cert, now), endedOrders };
 }
 
 /** Makes key_compromise the reason of a revocation that was before; gives the reason that it had. */

@@ -4,7 +4,7 @@ import { type Certificate, isSignedBy } from '../x509/certificate.ts';
 import { nameText } from '../x509/name.ts';
 import { type Check, checkAll, type Problem } from './certificate-checks.ts';
 import { constraintsOf } from './certificate-constraints.ts';
-import { constrainingCerts, roomBelow } from './chains.ts';
+import { constrainingCerts, revokedIn, roomBelow } from './chains.ts';
 import { parseIdentifier } from './identifiers.ts';
 import { nameConstraintViolation } from './name-constraints.ts';
 import { permittedBeyondChain } from './nested-constraints.ts';
@@ -12,7 +12,6 @@ import { permittedBeyondChain } from './nested-constraints.ts';
 /** The parent of an intermediate, and its chain with itself at the begin. */
 export type ParentFacts = {
   readonly name: string;
-  readonly state: ChainRow['state'];
   readonly certificate: Certificate;
   readonly chain: readonly ChainRow[];
 };
@@ -43,9 +42,13 @@ async function isIssuedByParent(certificate: Certificate, parent: ParentFacts): 
   return { code: 'wrong_parent', message: `The certificate is not signed by CA cert ${parent.name}: ${why}.` };
 }
 
-function parentIsTrusted(_: Certificate, { name, state }: ParentFacts): Problem | undefined {
-  if (state !== 'revoked') return undefined;
-  return { code: 'parent_revoked', message: `CA cert ${name}, which signed it, is revoked, so that nobody trusts it.` };
+function parentIsTrusted(_: Certificate, { chain }: ParentFacts): Problem | undefined {
+  const name = revokedIn(chain);
+  if (name === undefined) return undefined;
+  return {
+    code: 'parent_revoked',
+    message: `CA cert ${name}, which stands above it, is revoked, so that nobody trusts it.`,
+  };
 }
 
 function parentAllowsCa(_: Certificate, { name, chain }: ParentFacts): Problem | undefined {

@@ -50,6 +50,10 @@ export function constrainingCerts(
   });
 }
 
+/** Name of the first of these CA certs that is revoked. */
+export const revokedIn = (chain: readonly Pick<ChainRow, 'name' | 'state'>[]): string | undefined =>
+  chain.find(({ state }) => state === 'revoked')?.name;
+
 /** How many CA certs may stand below the first one of the chain; Infinity where none of them says. */
 export const roomBelow = (chain: readonly ChainRow[]): number =>
   Math.min(...chain.map(({ path_length }, above) => (path_length ?? Number.POSITIVE_INFINITY) - above));

@@ -5,6 +5,7 @@ import {
   findSigningCert,
   type SigningCertRow,
   setSigningCertCsr,
+  type UnfinishedSigningCert,
 } from '../store/signing-certs.ts';
 import { parseCertificate } from '../x509/certificate.ts';
 import { buildCsr } from '../x509/csr.ts';
@@ -18,12 +19,16 @@ import { formatId } from './ids.ts';
 import type { StoredKey } from './ports.ts';
 import { publishCrls } from './revoke.ts';
 import { certificateColumns, signingCertFacts } from './signing-cert-facts.ts';
+import { requireLivingChain } from './signing-cert-parent.ts';
 
-/** The row as the key store has it, whoever completes it. Throws `conflict` when it was dropped meanwhile. */
+/**
+ * The row as the key store has it, whoever completes it. Holds the CA certs above it. Throws `conflict` when it was dropped
+ * meanwhile, and `cannot_sign` when one above it was revoked.
+ */
 export async function completeSigningCert(
   ca: Ca,
   actor: Actor,
-  pending: Pick<SigningCertRow, 'id' | 'subject'>,
+  pending: UnfinishedSigningCert,
   stored: Pick<StoredKey, 'certificate'>,
 ): Promise<SigningCertRow> {
   const row =
@@ -61,12 +66,15 @@ export async function publishFirstCrl(ca: Ca, { id, key_ref, der }: SigningCertR
 /** A key without a certificate is one that waits for a parent elsewhere. */
 async function completionOf(
   ca: Ca,
-  { id, subject }: Pick<SigningCertRow, 'id' | 'subject'>,
+  { id, subject, parent_id: parentId }: UnfinishedSigningCert,
   { certificate }: Pick<StoredKey, 'certificate'>,
 ): Promise<(tx: Tx) => Promise<SigningCertRow | undefined>> {
   if (certificate !== undefined) {
     const columns = certificateColumns(parseCertificate(certificate));
-    return (tx) => activateSigningCert(tx, id, columns);
+    return async (tx) => {
+      await requireLivingChain(tx, parentId);
+      return activateSigningCert(tx, id, columns);
+    };
   }
   const fields = { subject: buildName(subject), extensions: requestedExtensions() };
   const csr = await buildCsr(fields, await ca.keys.signer(id));

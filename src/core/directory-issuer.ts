@@ -2,8 +2,8 @@
 import type { Db, Tx } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { findIssuer, type IssuerRow } from '../store/issuers.ts';
-import { shareSigningCert } from '../store/signing-certs.ts';
-import { constrainingCerts } from './chains.ts';
+import { findChain, shareSigningCert } from '../store/signing-certs.ts';
+import { constrainingCerts, revokedIn } from './chains.ts';
 import { CaError } from './errors.ts';
 import { type IssuerPolicy, issuerProblem } from './issuance-policy.ts';
 import type { ConstrainingCert } from './name-constraints.ts';
@@ -13,7 +13,9 @@ import { unknownReference } from './object-kinds.ts';
 export async function requireIssuer(tx: Tx, signingCertId: string, now: Date): Promise<void> {
   const row = await shareSigningCert(tx, signingCertId);
   if (row === undefined) throw unknownReference('signing_cert', signingCertId);
-  const problem = issuerProblem(issuerPolicy({ ...row, deleted_at: null }, []), now);
+  const [, ...above] = await findChain(tx, signingCertId);
+  const known = { ...row, deleted_at: null, revoked_above: revokedIn(above) ?? null };
+  const problem = issuerProblem(issuerPolicy(known, []), now);
   if (problem !== undefined)
     throw new CaError('cannot_sign', `CA cert ${row.name} ${problem}; choose an online intermediate that can sign.`, {
       field: 'signing_cert_id',
@@ -39,5 +41,6 @@ const issuerPolicy = (
   keyAvailability: row.key_availability,
   notBefore: row.not_before ?? new Date(0),
   notAfter: row.not_after ?? new Date(0),
+  revokedAbove: row.revoked_above ?? undefined,
   chain,
 });

@@ -25,10 +25,12 @@ export type Facts = {
   readonly now: Date;
 };
 
+/** What the row of an order does not say of its issuer. */
+export type KnownIssuer = Pick<Issuer, 'constraints'> & Pick<IssuerPolicy, 'revokedAbove'>;
 export type Approved = { readonly request: IssuanceRequest; readonly identifiers: readonly Identifier[] };
 
 /** Throws `badCSR` where the names differ, `orderNotReady` where an authorization is missing, and as newOrder does. */
-export function approve(facts: Facts, issuer: Pick<Issuer, 'constraints'>): Approved {
+export function approve(facts: Facts, issuer: KnownIssuer): Approved {
   const { row, csr } = facts;
   const { identifiers, refusals } = parseIdentifiers(row.identifiers);
   requireSameNames(csr, identifiers);
@@ -63,7 +65,7 @@ export function decideLeaf(
 
 function requestOf(
   { row, applicant: { directory, clientAddress }, csr, now }: Facts,
-  issuer: Pick<Issuer, 'constraints'>,
+  issuer: KnownIssuer,
 ): Omit<IssuanceRequest, 'identifiers' | 'malformed'> {
   const address = parseClientAddress(clientAddress);
   return {
@@ -80,7 +82,7 @@ function requestOf(
   };
 }
 
-const issuerPolicy = (row: FinalizeRow, { constraints }: Pick<Issuer, 'constraints'>): IssuerPolicy => ({
+const issuerPolicy = (row: FinalizeRow, { constraints, revokedAbove }: KnownIssuer): IssuerPolicy => ({
   name: row.issuer_name,
   state: row.issuer_state,
   deleted: row.issuer_deleted,
@@ -88,6 +90,7 @@ const issuerPolicy = (row: FinalizeRow, { constraints }: Pick<Issuer, 'constrain
   keyAvailability: row.issuer_key_availability,
   notBefore: row.issuer_not_before ?? new Date(0),
   notAfter: row.issuer_not_after ?? new Date(0),
+  revokedAbove,
   chain: constraints,
 });
 

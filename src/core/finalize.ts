@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { OrderState } from '../lifecycles/order.ts';
 import { findDirectory } from '../store/directories.ts';
 import { type FinalizeRow, findOrderForFinalize, type ReservedOrder, reserveOrder } from '../store/finalize.ts';
+import { findRevokedAmong } from '../store/signing-certs.ts';
 import { findKeyUse } from '../store/used-keys.ts';
 import type { TbsCertificate } from '../x509/certificate.ts';
 import { lintLeaf } from '../x509/lint.ts';
@@ -99,7 +100,10 @@ async function tryToReserve(
   const { row, csr, now, applicant } = facts;
   const { db } = ca.database;
   const issuer = await readIssuer(db, row.issuer_id);
-  const approved = approve(facts, issuer);
+  const { constraints, intermediatesAbove: above } = issuer;
+  // Most issuers stand below a root, which nobody revokes.
+  const revokedAbove = above.length === 0 ? undefined : await findRevokedAmong(db, above);
+  const approved = approve(facts, { constraints, revokedAbove });
   await recheckCaa(ca, applicant, row, approved.identifiers, { now, signal });
   // FIN-12: before anything is reserved.
   const signer = await openSigner(ca, issuer, row.issuer_key_ref);

@@ -42,6 +42,8 @@ export type IssuerPolicy = {
   readonly keyAvailability: KeyAvailability;
   readonly notBefore: Date;
   readonly notAfter: Date;
+  /** Name of a CA cert above it that is revoked: nobody trusts what stands below that. */
+  readonly revokedAbove: string | undefined;
   /** Name constraints of the issuer and all CA certs above it. */
   readonly chain: readonly ConstrainingCert[];
 };
@@ -175,6 +177,7 @@ function issuerUsable({ issuer, directory, now }: IssuanceRequest): Verdict {
 export function issuerProblem(issuer: IssuerPolicy, now: Date): string | undefined {
   if (issuer.deleted) return 'was deleted';
   if (issuer.state === 'revoked') return 'is revoked';
+  if (issuer.revokedAbove !== undefined) return `stands below CA cert ${issuer.revokedAbove}, which is revoked`;
   if (issuer.state === 'pending') return 'has no certificate yet';
   if (issuer.certType !== 'intermediate') return 'is a root, which signs no certificates of a directory';
   if (issuer.keyAvailability !== 'online') return 'has its key offline';

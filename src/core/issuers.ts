@@ -21,6 +21,8 @@ export type Issuer = {
   readonly keyIdentifier: Buffer;
   readonly notBefore: Date;
   readonly notAfter: Date;
+  /** Ids of the intermediates above it, the nearest first: they can be revoked, roots cannot. */
+  readonly intermediatesAbove: readonly string[];
   /** Of itself and all CA certs above it. */
   readonly constraints: readonly ConstrainingCert[];
 };
@@ -52,6 +54,7 @@ function derived(id: string, chain: readonly ChainRow[]): Issuer {
     keyIdentifier: subjectKeyIdentifierOf(certificate),
     notBefore,
     notAfter,
+    intermediatesAbove: chain.slice(1).flatMap((row) => (row.cert_type === 'intermediate' ? [row.id] : [])),
     constraints: constrainingCerts(chain),
   };
 }

@@ -6,6 +6,7 @@ import {
   insertSigningCert,
   type NewSigningCert,
   type SigningCertRow,
+  type UnfinishedSigningCert,
 } from '../store/signing-certs.ts';
 import type { Ca } from './ca.ts';
 import { completeSigningCert } from './complete-signing-cert.ts';
@@ -17,7 +18,7 @@ import type { KeyMaterial, StoredKey } from './ports.ts';
 export type Begun = {
   readonly id: string;
   /** Pending. */
-  readonly row?: Pick<SigningCertRow, 'id' | 'subject'> | undefined;
+  readonly row?: UnfinishedSigningCert | undefined;
   readonly stored?: StoredKey | undefined;
 };
 

@@ -1,8 +1,9 @@
 // CA certs of /v1 that a crash left in the making: completed where their key was stored, else dropped.
-import { findUnfinishedSigningCerts, type SigningCertRow } from '../store/signing-certs.ts';
+import { findUnfinishedSigningCerts, type UnfinishedSigningCert } from '../store/signing-certs.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
 import { completeSigningCert } from './complete-signing-cert.ts';
+import type { ErrorKind } from './errors.ts';
 import { formatId } from './ids.ts';
 import { undoMaking } from './make-signing-cert.ts';
 import { refusalOf } from './refusals.ts';
@@ -12,6 +13,9 @@ const ABANDONED_MS = 10 * 60_000;
 
 /** Who asked for it is not known any more. */
 const sweeper: Actor = { kind: 'service', name: 'worker' };
+
+/** What was begun can never be completed: the certificate was imported again meanwhile, or a CA cert above it revoked. */
+const final: ReadonlySet<ErrorKind> = new Set(['duplicate_certificate', 'cannot_sign']);
 
 /** Takes up each one on its own: a failure leaves it for the next time. */
 export async function finishPendingSigningCerts(ca: Ca): Promise<void> {
@@ -25,14 +29,14 @@ export async function finishPendingSigningCerts(ca: Ca): Promise<void> {
   }
 }
 
-async function finish(ca: Ca, row: Pick<SigningCertRow, 'id' | 'subject'>): Promise<void> {
+async function finish(ca: Ca, row: UnfinishedSigningCert): Promise<void> {
   const stored = await ca.keys.read(row.id);
   if (stored === undefined) return drop(ca, row.id);
   try {
     await completeSigningCert(ca, sweeper, row, stored);
   } catch (error) {
-    // The certificate was imported again meanwhile: what was begun here can never be completed.
-    if (refusalOf(error)?.kind !== 'duplicate_certificate') throw error;
+    const { kind } = refusalOf(error) ?? {};
+    if (kind === undefined || !final.has(kind)) throw error;
     await drop(ca, row.id);
   }
 }

@@ -65,9 +65,12 @@ export function renewalWindow(cert: RenewableCert, directory: Directory): Window
   return windowOf(Math.min(usual, issuerEnd + shareOf(cert.serial) * directory.rollover_days * DAY_MS), width);
 }
 
-/** When its issuer was revoked, or ceased to be the directory's; the first of the two. */
+/**
+ * When its issuer was revoked, or ceased to be the directory's; the first of the two. With rollover_days of 0 a change of
+ * issuer alone moves nothing; what a revoked one signed is trusted no more, so it is renewed at once.
+ */
 function changeOfIssuer(cert: RenewableCert, directory: Directory): number | undefined {
-  const isFormer = cert.signing_cert_id !== directory.signing_cert_id;
+  const isFormer = cert.signing_cert_id !== directory.signing_cert_id && directory.rollover_days > 0;
   const times = [cert.issuer_revoked_at, isFormer ? directory.rollover_at : null].filter((time) => time !== null);
   return times.length === 0 ? undefined : Math.min(...times.map((time) => time.getTime()));
 }

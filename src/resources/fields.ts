@@ -212,7 +212,10 @@ export const directoryFields = {
   website: writable('optional', nullable(described(httpUrl, 'URL of a page about this directory.'))),
   rollover_days: writable(
     'default',
-    described(integer(0, 365, { default: 7 }), 'Days over which renewals are spread after a change of CA; 0 for none.'),
+    described(
+      integer(0, 365, { default: 7 }),
+      'Days over which renewals are spread after a change of CA; 0: they are not pulled forward.',
+    ),
   ),
   reuse_slug: writable('optional', Type.Boolean({ description: 'Takes the slug of a deleted directory.' }), {
     shown: 'never',

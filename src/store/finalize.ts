@@ -10,6 +10,7 @@ import type { Db } from './database.ts';
 import type { DueRows } from './due.ts';
 import { gatheredReads } from './gathered.ts';
 import type { StoredProblem, Tables } from './tables.ts';
+import { keyLock } from './used-keys.ts';
 
 type Order = Selectable<Tables['orders']>;
 type SigningCert = Selectable<Tables['signing_certs']>;
@@ -128,9 +129,6 @@ export const stuckOrders: DueRows = {
   where: sql`state = 'processing'`,
 };
 
-/** The advisory lock of a key, as the trigger used_keys_not_of_certificate takes it; its second number begins the thumbprint. */
-const KEY_LOCK = 7_638;
-
 /**
  * Moves a ready order to `processing` with what is to be signed. Undefined when anything that was decided by is no longer
  * so: the state, the account, an authorization, the directory's version, the issuer, or the key, which may be on its way
@@ -164,7 +162,7 @@ export async function reserveOrder(
                 and (a.state <> 'valid' or a.expires_at <= ${seen.now}
                      or (a.auto and k.order_validations <> 'auto_approve')))
        and not exists (select from used_keys where thumbprint = ${thumbprint})
-       and pg_try_advisory_xact_lock_shared(${KEY_LOCK}, ${thumbprint.readInt32BE(0)})
+       and pg_try_advisory_xact_lock_shared(${keyLock(thumbprint)})
     returning ${RESERVED}`.execute(db);
   return rows[0];
 }

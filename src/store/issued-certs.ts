@@ -49,6 +49,23 @@ export const listIssuedCertRows = (
 ): Promise<PageOfRows<IssuedCertRow> | undefined> =>
   rowsOfPage(db, 'issued_certs', page, listQuery({ db, filter, page, range: rangeOf(filter, now) }).execute());
 
+/**
+ * How many certificates of a CA are neither revoked nor expired, `limit` at most. In the order of the index that has
+ * them all side by side: for the count alone Postgres might walk the whole table.
+ */
+export async function countLiveLeaves(
+  db: Db,
+  signingCertId: string,
+  { now, limit }: { readonly now: Date; readonly limit: number },
+): Promise<number> {
+  const { rows } = await sql<{ readonly count: number }>`
+    select count(*)::int as count from (
+      select from issued_certs
+       where signing_cert_id = any(${[signingCertId]}::uuid[]) and ${unrevoked} and not_after > ${now}
+       order by signing_cert_id, not_after, id limit ${sql.lit(limit)}) live`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 type List = {
   readonly db: Db;
   readonly filter: IssuedCertFilter;

@@ -12,16 +12,18 @@ export type IssuerRow = Pick<
 > & {
   /** It and those above it, deleted ones too, as far as they have name constraints. */
   readonly constraining: readonly Pick<Row, 'id' | 'name' | 'name_constraints'>[];
+  /** Name of the nearest CA cert above it that is revoked. */
+  readonly revoked_above: string | null;
 };
 
 /** In whatever state. */
 export const findIssuer = gatheredReads<IssuerRow>(async (db, ids) => {
   const { rows } = await sql<IssuerRow>`
     with recursive chain as (
-      select id as issuer_id, id, parent_id, name, name_constraints, 0 as depth
+      select id as issuer_id, id, parent_id, name, state, name_constraints, 0 as depth
         from signing_certs where id = any(${ids}::uuid[])
        union all
-      select chain.issuer_id, p.id, p.parent_id, p.name, p.name_constraints, depth + 1
+      select chain.issuer_id, p.id, p.parent_id, p.name, p.state, p.name_constraints, depth + 1
         from chain join signing_certs p on p.id = chain.parent_id
        where depth < ${LONGEST_CHAIN}
     ),
@@ -30,7 +32,10 @@ export const findIssuer = gatheredReads<IssuerRow>(async (db, ids) => {
                                  order by depth) as certs
         from chain where name_constraints is not null group by issuer_id)
     select s.id, s.name, s.state, s.cert_type, s.key_availability, s.not_before, s.not_after, s.deleted_at,
-           coalesce(c.certs, '[]') as constraining
+           coalesce(c.certs, '[]') as constraining,
+           (select chain.name from chain
+             where chain.issuer_id = s.id and chain.depth > 0 and chain.state = 'revoked'
+             order by chain.depth limit 1) as revoked_above
       from signing_certs s left join constraining c on c.issuer_id = s.id
      where s.id = any(${ids}::uuid[])`.execute(db);
   return new Map(rows.map((row) => [row.id, row]));

@@ -30,6 +30,19 @@ export async function endOrders(
 }
 
 /**
+ * Makes orders invalid that are being signed for a key, under lockKey: an order that is being completed at this moment is
+ * waited for, and its certificate is there for the next statement. Returns their ids.
+ */
+export async function endOrdersOfKey(tx: Tx, thumbprint: Buffer, error: StoredProblem): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly id: string }>`
+    update orders set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
+                      tbs = null, due_at = null, lease_until = null
+     where key_thumbprint = ${thumbprint} and state = 'processing'
+    returning id`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
+/**
  * Nothing can be ordered by them any more. Those that have expired stay as they are. So many at a time: of one account
  * there may be a million, more than one statement can end in its time, and it has to be ended all the same.
  */

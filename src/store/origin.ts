@@ -58,3 +58,16 @@ export async function notifyOwners(
   const payloads = owners.map((owner) => JSON.stringify({ kind, ...owner }));
   await sql`select pg_notify('acmery_owned', payload) from unnest(${payloads}::text[]) as payload`.execute(tx);
 }
+
+type OwnedBelow = Owner & { readonly kind: 'directory' | 'signing_cert' };
+
+/** The custom resources of what leans on a CA cert: directories that issue from it, and CA certs that it signed. */
+export async function ownersBelow(tx: Tx, signingCertId: string): Promise<readonly OwnedBelow[]> {
+  const { rows } = await sql<OwnedBelow>`
+    select 'directory' as kind, origin_namespace as namespace, origin_name as name from directories
+     where signing_cert_id = ${signingCertId} and deleted_at is null and not ${isChangeable}
+     union all
+    select 'signing_cert', origin_namespace, origin_name from signing_certs
+     where parent_id = ${signingCertId} and deleted_at is null and not ${isChangeable}`.execute(tx);
+  return rows;
+}

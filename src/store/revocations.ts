@@ -45,3 +45,10 @@ export async function insertRevocations(tx: Tx, revocations: readonly NewRevocat
                          ${column('revoked_at')}::timestamptz[], ${column('changed_at')}::timestamptz[],
                          ${column('not_after')}::timestamptz[], ${column('entry')}::bytea[])`.execute(tx);
 }
+
+/** Whether a CA has revoked a serial number, of a leaf or of a CA certificate, also of one that is deleted. */
+export async function isRevokedBy(tx: Tx, signingCertId: string, serial: Buffer): Promise<boolean> {
+  const { rows } = await sql`
+    select from revocations where signing_cert_id = ${signingCertId} and serial = ${serial}`.execute(tx);
+  return rows.length > 0;
+}

@@ -41,6 +41,9 @@ export type SigningCertFilter = {
   readonly parentId?: string | undefined;
 };
 
+/** One that is still in the making. */
+export type UnfinishedSigningCert = Pick<Row, 'id' | 'subject' | 'parent_id'>;
+
 /** The task that removes keys of deleted CA certs, as worker/tasks.ts names it. */
 const REMOVED_KEYS = 'signing_cert_keys';
 
@@ -153,6 +156,14 @@ export const activateSigningCert = (
   certificate: SigningCertCertificate & { parent_id?: string | null; name?: string; version?: number },
 ): Promise<SigningCertRow | undefined> => moveSigningCert(tx, id, 'active', { set: certificate, returning: COLUMNS });
 
+/** Of a locked row. Undefined where it is not active. */
+export const markSigningCertRevoked = (
+  tx: Tx,
+  { id, version }: Pick<SigningCertRow, 'id' | 'version'>,
+  { reason, now }: { readonly reason: number; readonly now: Date },
+): Promise<SigningCertRow | undefined> =>
+  moveSigningCert(tx, id, 'revoked', { set: { revoked_at: now, reason, version: version + 1 }, returning: COLUMNS });
+
 /** Undefined when the row is no longer as it was seen. */
 export const changeSigningCert = (
   tx: Tx,
@@ -202,13 +213,10 @@ export const dropPendingSigningCert = (db: Db, id: string): Promise<{ id: string
     .executeTakeFirst();
 
 /** Rows of /v1 that are still in the making although they were begun before this time. */
-export const findUnfinishedSigningCerts = (
-  db: Db,
-  before: Date,
-): Promise<readonly Pick<SigningCertRow, 'id' | 'subject'>[]> =>
+export const findUnfinishedSigningCerts = (db: Db, before: Date): Promise<readonly UnfinishedSigningCert[]> =>
   db
     .selectFrom('signing_certs')
-    .select(['id', 'subject'])
+    .select(['id', 'subject', 'parent_id'])
     .where('state', '=', 'pending')
     .where('csr', 'is', null)
     .where('origin', '=', 'api')
@@ -228,6 +236,25 @@ export async function findChain(db: Db, id: string): Promise<readonly ChainRow[]
     ${chainFrom(sql`${id}`)}
     select id, name, cert_type, state, path_length, name_constraints, der from chain order by depth`.execute(db);
   return rows;
+}
+
+/** The same, each held as it is until the transaction ends. */
+export async function shareChain(tx: Tx, id: string): Promise<readonly ChainRow[]> {
+  const seen = await findChain(tx, id);
+  const ids = seen.map((row) => row.id);
+  // A later statement: it sees what was committed while it waited.
+  const { rows } = await sql<ChainRow>`
+    select id, name, cert_type, state, path_length, name_constraints, der from signing_certs
+     where id = any(${ids}::uuid[]) order by array_position(${ids}::uuid[], id) for share`.execute(tx);
+  return rows;
+}
+
+/** The name of one of these that is revoked, the first in this order. */
+export async function findRevokedAmong(db: Db, ids: readonly string[]): Promise<string | undefined> {
+  const { rows } = await sql<{ readonly name: string }>`
+    select name from signing_certs where id = any(${ids}::uuid[]) and state = 'revoked'
+     order by array_position(${ids}::uuid[], id) limit 1`.execute(db);
+  return rows[0]?.name;
 }
 
 const chainFrom = (id: RawBuilder<unknown>) => sql`

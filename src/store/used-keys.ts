@@ -1,6 +1,6 @@
 // Statements on used_keys: every key that is or was an account's, or is known to be compromised. Its primary key decides
 // who of several is first to use a key.
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import type { Tables } from './tables.ts';
 
@@ -15,6 +15,14 @@ export async function isCertificateKey(db: Db, thumbprint: Buffer): Promise<bool
   const { rows } = await sql<{ found: boolean }>`
     select exists (select 1 from issued_certs where key_thumbprint = ${thumbprint}) as found`.execute(db);
   return rows[0]?.found === true;
+}
+
+/** The advisory lock of a key, as the trigger used_keys_not_of_certificate takes it; its second number begins the thumbprint. */
+export const keyLock = (thumbprint: Buffer): RawBuilder<unknown> => sql`7638, ${thumbprint.readInt32BE(0)}::integer`;
+
+/** Until the transaction ends nobody reserves an order with the key; who is doing so is waited for. */
+export async function lockKey(tx: Tx, thumbprint: Buffer): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${keyLock(thumbprint)})`.execute(tx);
 }
 
 /** Gives the key to an account for ever. Fails by used_keys_pkey where it is not new. */

@@ -18,6 +18,11 @@ export const crlEvents = (log: Log, metrics: Metrics) => {
     metrics.crlNextUpdate.set({ signing_cert }, nextUpdate.getTime() / 1000);
   };
   return {
+    /** An intermediate, by its parent. */
+    signingCertRevoked(event: { readonly id: string; readonly name: string; readonly reason: string }): void {
+      metrics.signingCerts.add({ change: 'revoked' });
+      log.info(event, 'CA cert revoked');
+    },
     crlPublished(event: CrlPublished): void {
       metrics.crlBuilds.add({ outcome: 'published' });
       metrics.crlBuildSeconds.observe({}, event.durationMs / 1000);

@@ -72,7 +72,7 @@ export function createMetrics() {
     clockSkewSeen: counter('acmery_clock_skew_seen_total', 'Comparisons that found the clocks apart.', {}),
 
     signingCerts: counter('acmery_signing_cert_changes_total', 'Changes of CA certs, by what was done.', {
-      change: ['created', 'completed', 'deleted', 'key_removed', 'dropped', 'undo_failed'],
+      change: ['created', 'completed', 'revoked', 'deleted', 'key_removed', 'dropped', 'undo_failed'],
     }),
 
     directories: counter('acmery_directory_changes_total', 'Changes of directories, by what was done.', {

@@ -8,7 +8,7 @@ import { listAuditRows } from '../../src/store/audit-events.ts';
 import type { Db } from '../../src/store/database.ts';
 import { listDirectoryRows } from '../../src/store/directories.ts';
 import { listExternalBindingRows } from '../../src/store/external-bindings.ts';
-import { type IssuedCertFilter, listIssuedCertRows } from '../../src/store/issued-certs.ts';
+import { countLiveLeaves, type IssuedCertFilter, listIssuedCertRows } from '../../src/store/issued-certs.ts';
 import type { PageRequest } from '../../src/store/keyset.ts';
 import { listOrderRows } from '../../src/store/orders.ts';
 import { listSigningCertRows } from '../../src/store/signing-certs.ts';
@@ -183,6 +183,22 @@ describe('CA certs', () => {
     ['the roots below one', { certType: 'root', parentId: idOf(notable.busyParent) }],
   ] as const)('%s', (_, filter) =>
     expectBounded(pagesOf('signing_certs', ['id']), (db, page) => listSigningCertRows(db, filter, page)),
+  );
+});
+
+describe('live leaves are counted side by side, and no further than asked', () => {
+  const limit = 1_000;
+  test.each([
+    ['of a CA with many', notable.laterCa],
+    ['of a CA whose leaves have nearly all ended', notable.earlierCa],
+    ['of a rare CA', notable.rareCa],
+    ['of a CA with none', 999_999],
+  ])('%s', (_, ca) =>
+    // Until the table is vacuumed each row is looked up in it too.
+    expectBounded([{ limit, direction: 'asc', sort: 'id' }], (db) => countLiveLeaves(db, idOf(ca), { now, limit }), {
+      rows: limit,
+      pages: 2 * limit,
+    }),
   );
 });
 

@@ -61,7 +61,12 @@ async function searchPath(): Promise<string> {
 }
 
 type Client = 'certbot' | 'lego' | 'acme-client';
-type Walk = { readonly replies: readonly unknown[]; readonly verified: readonly string[]; readonly errors: string };
+type Walk = {
+  readonly replies: readonly unknown[];
+  readonly verified: readonly string[];
+  readonly lines: readonly string[];
+  readonly errors: string;
+};
 
 let skipped: string | undefined;
 let started: string;
@@ -104,12 +109,12 @@ beforeAll(async () => {
     const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env });
     const lines = stdout.trim().split('\n');
     const replies = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-    walks.set(client, { replies, verified: lines.filter((line) => line.endsWith(': OK')), errors: stderr });
+    walks.set(client, { replies, verified: lines.filter((line) => line.endsWith(': OK')), lines, errors: stderr });
   };
   const block = (name: string): string => blockOf(readme, name);
   const begin = [block('setup'), block('directory'), 'echo "$DIRECTORY" > directory', block('token')];
   const again = [block('setup'), 'DIRECTORY=$(cat directory)', block('token')];
-  const end = [block('certificate'), block('explain')];
+  const end = [block('certificate'), block('explain'), block('check'), block('revoke')];
   await walk('acme-client', ...begin, OWN_CLIENT, ...end);
   for (const client of ['certbot', 'lego'] as const) {
     const isHere = await run('bash', ['-c', `command -v ${client}`], { env }).catch(() => undefined);
@@ -158,7 +163,8 @@ test.for(['acme-client', 'certbot', 'lego'] as const)('a first certificate, by %
   const walk = walks.get(client);
   if (walk === undefined) return skip(`${client} is not here; npm run e2e fetches it`);
 
-  expect(walk.verified).toHaveLength(1);
+  // By its chain, and then by the CRLs of that too.
+  expect(walk.verified).toHaveLength(2);
   expect(walk.replies).toMatchObject([
     {
       collection: expect.arrayContaining([
@@ -167,5 +173,22 @@ test.for(['acme-client', 'certbot', 'lego'] as const)('a first certificate, by %
     },
     { would_be_accepted: false },
     { collection: expect.arrayContaining([expect.objectContaining({ object: 'audit_event' })]) },
+    { object: 'issued_cert', state: 'revoked', revoke_reason: 'superseded' },
   ]);
 });
+
+test.for(['acme-client', 'certbot', 'lego'] as const)(
+  'openssl accepts the certificate of %s by CRL and OCSP, and refuses it once it is revoked',
+  (client, { skip }) => {
+    if (skipped !== undefined) skip(skipped);
+    const walk = walks.get(client);
+    if (walk === undefined) return skip(`${client} is not here; npm run e2e fetches it`);
+
+    const ofOcsp = walk.lines.flatMap((line) => /: (good|revoked|unknown)$/.exec(line)?.[1] ?? []);
+    expect(ofOcsp).toEqual(['good', 'revoked']);
+    expect(walk.errors.match(/Response verify OK/g)).toHaveLength(2);
+    expect(walk.lines.map((line) => line.trim())).toContain('Reason: superseded');
+    expect(walk.lines.at(-1)).toBe('openssl refuses it');
+    expect(walk.errors).toMatch(/error 23 at 0 depth lookup: certificate revoked/);
+  },
+);

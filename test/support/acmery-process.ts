@@ -27,12 +27,18 @@ export type ServingAcmery = AsyncDisposable & {
   readonly ended: Promise<Ended>;
   readonly opsUrl: string;
   readonly apiPort: number;
+  readonly acmeUrl: string;
   readonly httpUrl: string;
   /** Resolves with the state of readiness: its status and what the checks say. */
   ready(): Promise<{ readonly status: number; readonly text: string }>;
   untilReady(): Promise<void>;
   /** Status, headers and body of a request to the API listener, whose certificate is verified with our anchor. */
-  api(path: string, headers?: Record<string, string>): Promise<{ status: number; retryAfter?: string; body: string }>;
+  api(
+    path: string,
+    headers?: Record<string, string>,
+    method?: string,
+    json?: unknown,
+  ): Promise<{ status: number; retryAfter?: string; body: string }>;
   /** The same of a request to the ACME listener. */
   acme(path: string): Promise<{ status: number; retryAfter?: string; body: string }>;
   stop(signal: 'SIGINT' | 'SIGTERM' | 'SIGKILL'): Promise<Ended>;
@@ -52,15 +58,24 @@ export async function serveAcmery(
     const reply = await fetch(`${opsUrl}/readyz?verbose`);
     return { status: reply.status, text: await reply.text() };
   };
-  const getFrom = async (port: number, path: string, headers: Record<string, string> = {}) => {
+  const askOf = async (
+    port: number,
+    path: string,
+    headers: Record<string, string> = {},
+    method = 'GET',
+    json?: unknown,
+  ) => {
     const ca = await readFile(join(dataDir, 'tls', 'ca.crt'));
-    return get({ host: 'localhost', port, path, headers, ca, family: 4 });
+    const body = json === undefined ? undefined : JSON.stringify(json);
+    const ofBody = body && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+    return ask({ host: 'localhost', port, path, method, headers: { ...headers, ...ofBody }, ca, family: 4 }, body);
   };
   return {
     child,
     ended,
     opsUrl,
     apiPort: ports.api,
+    acmeUrl: `https://localhost:${ports.acme}`,
     httpUrl: `http://127.0.0.1:${ports.http}`,
     ready,
     async untilReady() {
@@ -70,8 +85,8 @@ export async function serveAcmery(
       });
       await Promise.race([eventually('acmery is ready', isReady, 30_000), early]);
     },
-    api: (path, headers) => getFrom(ports.api, path, headers),
-    acme: (path) => getFrom(ports.acme, path),
+    api: (...asked) => askOf(ports.api, ...asked),
+    acme: (path) => askOf(ports.acme, path),
     stop(signal) {
       child.kill(signal);
       return ended;
@@ -101,7 +116,7 @@ function started(args: readonly string[], { env, uid }: RunOptions): { child: Ch
   return { child, ended: once(child, 'close').then(([code]) => ({ code, ...output })) };
 }
 
-function get(options: RequestOptions): Promise<{ status: number; retryAfter?: string; body: string }> {
+function ask(options: RequestOptions, sent?: string): Promise<{ status: number; retryAfter?: string; body: string }> {
   return new Promise((resolve, reject) => {
     request(options, (reply) => {
       let body = '';
@@ -113,7 +128,7 @@ function get(options: RequestOptions): Promise<{ status: number; retryAfter?: st
       reply.on('end', () => resolve({ status: reply.statusCode ?? 0, body, ...headers }));
     })
       .on('error', reject)
-      .end();
+      .end(sent);
   });
 }
 

@@ -46,12 +46,17 @@ const BOOTSTRAP_TOKEN = 'a bootstrap token as long as needed'.replaceAll(' ', '-
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
+type Options = Pick<Credentials, 'callerReview'> &
+  TestCaOptions & {
+    readonly routes?: readonly ApiRoute[];
+    /** With another's CA it is one more door of it. */
+    readonly of?: TestCa;
+  };
+
 /** `await using api = await testApi()`. The routes are all those of /v1 when none are given. */
-export async function testApi(
-  options: Pick<Credentials, 'callerReview'> & TestCaOptions & { readonly routes?: readonly ApiRoute[] } = {},
-): Promise<TestApi> {
+export async function testApi({ of, ...options }: Options = {}): Promise<TestApi> {
   await using opened = new AsyncDisposableStack();
-  const { ca, databaseUrl, logLines, metrics } = opened.use(await testCa(options));
+  const { ca, databaseUrl, logLines, metrics } = of ?? opened.use(await testCa(options));
   const { routes = apiRoutes('0.0.0-test'), caa: _, ...credentials } = options;
   const door = apiDoor({ ca, routes, bootstrapToken: BOOTSTRAP_TOKEN, ...credentials });
   const listener = await openListener({

@@ -13,6 +13,8 @@ test('SEC-12: these are all routes, with the permission of each', () => {
     'admin DELETE /v1/signing_certs/:id',
     'admin GET /v1/signing_certs/:id/csr',
     'admin PUT /v1/signing_certs/:id/crl',
+    'admin POST /v1/signing_certs/:id/revocation',
+    'admin GET /v1/signing_certs/:id/rollover',
     'read GET /v1/directories',
     'read GET /v1/directories/:id',
     'admin POST /v1/directories',

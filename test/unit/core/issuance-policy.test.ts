@@ -60,6 +60,7 @@ const request = ({ names = ['shop.corp.example'], directory, issuer, ...changes 
       keyAvailability: 'online',
       notBefore: new Date('2026-01-01T00:00:00Z'),
       notAfter: new Date('2030-01-01T00:00:00Z'),
+      revokedAbove: undefined,
       chain: [],
       ...issuer,
     },
@@ -99,6 +100,10 @@ test.each<[Changes, string]>([
   [{ names: [] }, 'identifier_syntax: There is no identifier.'],
   [{ issuer: { deleted: true } }, 'issuer_usable: CA cert Issuing was deleted; directory web needs another one.'],
   [{ issuer: { state: 'revoked' } }, 'issuer_usable: CA cert Issuing is revoked; directory web needs another one.'],
+  [
+    { issuer: { revokedAbove: 'Upper' } },
+    'issuer_usable: CA cert Issuing stands below CA cert Upper, which is revoked; directory web needs another one.',
+  ],
   [
     { issuer: { state: 'pending' } },
     'issuer_usable: CA cert Issuing has no certificate yet; directory web needs another one.',

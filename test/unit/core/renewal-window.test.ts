@@ -89,10 +89,11 @@ describe('ARI-4', () => {
     expect((first ?? 0) - (earlier ?? 0)).toBe(DAY_MS);
   });
 
-  test('rollover_days of 0 is at once', () => {
-    const rollover_at = later(DAY_MS);
-    const spread = starts({}, { signing_cert_id: 'other', rollover_at, rollover_days: 0 });
-    expect(new Set(spread)).toEqual(new Set([rollover_at.getTime()]));
+  test('rollover_days of 0: a change of issuer moves nothing, and a revoked one is at once', () => {
+    const changed = { signing_cert_id: 'other', rollover_at: later(DAY_MS), rollover_days: 0 };
+    expect(starts({}, changed)).toEqual(starts({}));
+    const issuer_revoked_at = later(2 * DAY_MS);
+    expect(new Set(starts({ issuer_revoked_at }, changed))).toEqual(new Set([issuer_revoked_at.getTime()]));
   });
 
   test('a change does not put off what was to be renewed before', () => {
