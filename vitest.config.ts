@@ -1,5 +1,5 @@
 // Test projects: unit tests touch nothing outside the process; integration tests use a real Postgres and real sockets,
-// cluster tests a real Kubernetes API server besides.
+// cluster tests a real Kubernetes API server besides, and those with cert-manager its controller too.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -24,6 +24,16 @@ export default defineConfig({
           setupFiles: ['test/support/plane/skip.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'cert-manager',
+          include: ['test/cert-manager/**/*.test.ts'],
+          globalSetup: ['test/support/postgres.ts', 'test/support/plane/cert-manager-setup.ts'],
+          setupFiles: ['test/support/plane/skip.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],

@@ -32,8 +32,18 @@ function summaryOf({ state }: Vitest): Summary {
     failed:
       inState('failed').length + inState('pending').length + brokenModules.length + state.getUnhandledErrors().length,
     skipped: inState('skipped').length,
-    skips: inState('skipped').map((test) => `${nameOf(test)}: ${reasonOf(test)}`),
+    skips: modules.flatMap(skipsOf),
   };
+}
+
+/** One line for each test, or one for a file of which all tests are skipped for the same reason. */
+function skipsOf(module: TestModule): string[] {
+  const tests = [...module.children.allTests()];
+  const skipped = tests.filter((test) => test.result().state === 'skipped');
+  const [reason, ...others] = new Set(skipped.map(reasonOf));
+  const isWhole = skipped.length === tests.length && others.length === 0;
+  if (isWhole && reason !== undefined) return [`${shortPath(module)} (${tests.length}): ${reason}`];
+  return skipped.map((test) => `${nameOf(test)}: ${reasonOf(test)}`);
 }
 
 function reasonOf(test: TestCase): string {

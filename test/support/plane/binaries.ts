@@ -2,12 +2,15 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withCacheLock } from './cache.ts';
+import { certManagerCrdFile } from './cert-manager.ts';
 import { archiveFolder, downloadArchive } from './envtest-archive.ts';
 import { buildGoProgram, builtFolder, type GoProgram } from './go-build.ts';
 import type { PlaneBinaries } from './plane.ts';
 
+type Role = keyof PlaneBinaries | 'certManager';
+
 type Row = GoProgram & {
-  readonly role: keyof PlaneBinaries;
+  readonly role: Role;
   /** Names the program, as with controller-runtime's envtest. */
   readonly variable: string;
   readonly isInArchive: boolean;
@@ -15,7 +18,7 @@ type Row = GoProgram & {
 
 const kubernetes = { module: 'go-kubernetes' } as const;
 
-const rows: readonly Row[] = [
+const planeRows: readonly Row[] = [
   {
     role: 'etcd',
     name: 'etcd',
@@ -54,30 +57,58 @@ const rows: readonly Row[] = [
   },
 ];
 
-type Found = Partial<Record<keyof PlaneBinaries, string>>;
+const certManager: Row = {
+  role: 'certManager',
+  name: 'cert-manager-controller',
+  variable: 'TEST_ASSET_CERT_MANAGER',
+  module: 'go-cert-manager',
+  package: '.',
+  cpuMinutes: 5,
+  isInArchive: false,
+  yaml: { module: 'github.com/cert-manager/cert-manager', folder: 'deploy/crds', file: certManagerCrdFile },
+};
+
+type Found = Partial<Record<Role, string>>;
 type Tell = (sentence: string) => void;
 
-/** Throws, with every reason, when there is no way to a program that a plane cannot be without. */
+/** Throws, with the reasons, when there is no way to a program that a plane cannot be without. */
 export async function findBinaries(tell: Tell): Promise<PlaneBinaries> {
-  const found = await look();
-  if (missingFrom(found).length === 0) return complete(found, []);
+  const { found, reasons } = await obtain(planeRows, tell);
+  const { etcd, apiServer, kubectl, controllerManager } = found;
+  if (etcd !== undefined && apiServer !== undefined && kubectl !== undefined)
+    return { etcd, apiServer, kubectl, ...(controllerManager !== undefined && { controllerManager }) };
+  throw new Error(`there is no Kubernetes API server to test with: ${reasons.join('; ')}`);
+}
+
+/** The path of cert-manager's controller. Throws, with the reason, when it cannot be had. */
+export async function findCertManager(tell: Tell): Promise<string> {
+  const { found, reasons } = await obtain([certManager], tell);
+  if (found.certManager !== undefined) return found.certManager;
+  throw new Error(`there is no cert-manager to test with: ${reasons.join('; ')}`);
+}
+
+async function obtain(rows: readonly Row[], tell: Tell): Promise<{ found: Found; reasons: readonly string[] }> {
+  const found = await look(rows);
+  if (missingFrom(rows, found).length === 0) return { found, reasons: [] };
   return withCacheLock(tell, async () => {
-    // Whoever held the lock may have done it.
     const reasons: string[] = [];
-    let now = await look();
-    if (missingFrom(now).some(({ isInArchive }) => isInArchive)) {
+    // Whoever held the lock may have done it.
+    let now = await look(rows);
+    if (missingFrom(rows, now).some(({ isInArchive }) => isInArchive)) {
       await downloadArchive(tell).catch((error: Error) => reasons.push(error.message));
-      now = await look();
+      now = await look(rows);
     }
-    for (const row of missingFrom(now)) {
-      await buildGoProgram(row, tell).catch((error: Error) => reasons.push(`${row.name}: ${error.message}`));
+    try {
+      for (const row of missingFrom(rows, now)) await buildGoProgram(row, tell);
+    } catch (error) {
+      reasons.push(error instanceof Error ? error.message : String(error));
     }
     for (const reason of reasons) tell(reason);
-    return complete(await look(), reasons);
+    return { found: await look(rows), reasons };
   });
 }
 
-async function look(): Promise<Found> {
+async function look(rows: readonly Row[]): Promise<Found> {
   const found: Found = {};
   for (const row of rows) {
     const places = [
@@ -96,13 +127,8 @@ async function look(): Promise<Found> {
   return found;
 }
 
-const missingFrom = (found: Found): readonly Row[] => rows.filter(({ role }) => found[role] === undefined);
-
-function complete({ etcd, apiServer, kubectl, controllerManager }: Found, reasons: readonly string[]): PlaneBinaries {
-  if (etcd !== undefined && apiServer !== undefined && kubectl !== undefined)
-    return { etcd, apiServer, kubectl, ...(controllerManager !== undefined && { controllerManager }) };
-  throw new Error(`there is no Kubernetes API server to test with: ${reasons.join('; ')}`);
-}
+const missingFrom = (rows: readonly Row[], found: Found): readonly Row[] =>
+  rows.filter(({ role }) => found[role] === undefined);
 
 const inFolder = (folder: string | undefined, name: string): string | undefined =>
   folder === undefined ? undefined : join(folder, name);

@@ -1,8 +1,8 @@
 // Builds programs of the plane from Go modules whose versions and checksums are committed beside this file.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { cacheFolder } from './cache.ts';
@@ -10,10 +10,12 @@ import { cacheFolder } from './cache.ts';
 export type GoProgram = {
   readonly name: string;
   /** Folder with go.mod and go.sum. */
-  readonly module: 'go-etcd' | 'go-kubernetes';
+  readonly module: 'go-etcd' | 'go-kubernetes' | 'go-cert-manager';
   readonly package: string;
   /** Without anything in Go's own cache, on one core. */
   readonly cpuMinutes: number;
+  /** A folder of YAML of a module: becomes one file beside the program. */
+  readonly yaml?: { readonly module: string; readonly folder: string; readonly file: string };
 };
 
 const KUBERNETES = '1.36.3';
@@ -32,7 +34,8 @@ const linkerFlags = [
 /** Changes with everything that the programs of the module are made of. */
 export function builtFolder(module: GoProgram['module']): string {
   const hash = createHash('sha256').update(linkerFlags);
-  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(import.meta.dirname, module, file)));
+  const source = join(import.meta.dirname, module);
+  for (const file of readdirSync(source).sort()) hash.update(readFileSync(join(source, file)));
   return join(cacheFolder, `${module}-${hash.digest('hex').slice(0, 16)}`);
 }
 
@@ -45,16 +48,25 @@ export async function buildGoProgram(program: GoProgram, tell: (sentence: string
   const begun = performance.now();
   const seconds = (): number => Math.round((performance.now() - begun) / 1_000);
   const progress = setInterval(() => tell(`still building ${program.name}: ${seconds()} s`), PROGRESS_MS);
+  const source = join(import.meta.dirname, program.module);
   const args = ['build', '-mod=readonly', '-trimpath', '-ldflags', linkerFlags, '-o', half, program.package];
-  await go(args, join(import.meta.dirname, program.module)).finally(() => clearInterval(progress));
+  await go(args, source).finally(() => clearInterval(progress));
+  if (program.yaml !== undefined) await writeFile(join(folder, program.yaml.file), await joined(program.yaml, source));
   // Whole or not there at all.
   await rename(half, path);
   tell(`built ${program.name} in ${seconds()} s`);
   return path;
 }
 
-function go(args: readonly string[], cwd: string): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+async function joined({ module, folder }: NonNullable<GoProgram['yaml']>, source: string): Promise<string> {
+  const root = (await go(['list', '-m', '-f', '{{.Dir}}', module], source)).trim();
+  const files = (await readdir(join(root, folder))).filter((name) => name.endsWith('.yaml')).sort();
+  return (await Promise.all(files.map((name) => readFile(join(root, folder, name), 'utf8')))).join('\n---\n');
+}
+
+/** What it printed. */
+function go(args: readonly string[], cwd: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
   const child = spawn('go', args, {
     cwd,
     env: { ...process.env, CGO_ENABLED: '0' },
@@ -72,8 +84,8 @@ function go(args: readonly string[], cwd: string): Promise<void> {
   child.on('error', (error) => reject(new Error(`go cannot be run (${error.message})`)));
   child.on('close', (code, signal) => {
     const end = output.trim().split('\n').slice(-TAIL_LINES).join('; ');
-    if (code === 0) resolve();
-    else reject(new Error(`go build ended with ${code ?? signal}: ${end}`));
+    if (code === 0) resolve(output);
+    else reject(new Error(`go ${args[0]} ended with ${code ?? signal}: ${end}`));
   });
   return promise;
 }

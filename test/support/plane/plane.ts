@@ -83,7 +83,12 @@ export class Plane implements AsyncDisposable {
       writeKubeconfig(folder, { server, as: controller }, 'controller-manager'),
       writeFile(join(folder, 'audit-policy.json'), JSON.stringify(auditPolicy)),
     ]);
-    const agent = new Agent({ connect: { rejectUnauthorized: false, cert: admin.certificate, key: admin.key } });
+    const agent = new Agent({
+      // No connection is kept: one to a server that is gone would fail the first question to the next.
+      pipelining: 0,
+      allowH2: false,
+      connect: { rejectUnauthorized: false, cert: admin.certificate, key: admin.key },
+    });
     const address = {
       server,
       folder,
@@ -105,15 +110,14 @@ export class Plane implements AsyncDisposable {
     await this.#untilHealthy(this.apiServer, `${this.address.server}/readyz`);
   }
 
-  /** With `SIGKILL` it ends between two packets, with `SIGTERM` it ends its requests first. */
-  async restartApiServer(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
-    await this.apiServer.stop(signal);
+  async restartApiServer(): Promise<void> {
+    await this.apiServer.stop();
     await this.startApiServer();
   }
 
   /** It knows the kinds that there are when it starts. */
   async restartControllerManager(): Promise<void> {
-    await this.controllerManager?.stop('SIGKILL');
+    await this.controllerManager?.stop();
     await this.#startControllerManager();
   }
 

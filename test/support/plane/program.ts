@@ -1,11 +1,10 @@
-// One program of the plane: its output goes to a file, and it can be stopped, killed, frozen and started again.
+// One program of the plane: its output goes to a file, and it can be killed, frozen and started again.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
-const STOP_DEADLINE_MS = 10_000;
 const TAIL_LINES = 30;
 
 export class Program implements AsyncDisposable {
@@ -41,13 +40,10 @@ export class Program implements AsyncDisposable {
     await writeFile(this.#pidFile, `${child.pid}`);
   }
 
-  /** Asks it to end, and kills it when it takes too long; `SIGKILL` does not ask. */
-  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
-    this.#child?.kill(signal);
-    // A frozen process takes no other signal.
-    this.#child?.kill('SIGCONT');
-    const timer = setTimeout(() => this.#child?.kill('SIGKILL'), STOP_DEADLINE_MS);
-    await this.#ended.finally(() => clearTimeout(timer));
+  /** At once: asked to end, an API server waits a minute for its watches. */
+  async stop(): Promise<void> {
+    this.#child?.kill('SIGKILL');
+    await this.#ended;
     await rm(this.#pidFile, { force: true });
   }
 
@@ -73,7 +69,7 @@ export class Program implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop('SIGKILL');
+    await this.stop();
   }
 
   get #logFile(): string {
