@@ -65,7 +65,7 @@ export class DeclarationReader {
   }
 }
 
-export const keyOf = ({ kind, metadata: { namespace, name } }: Manifest): ResourceKey => ({ kind, namespace, name });
+const keyOf = ({ kind, metadata: { namespace, name } }: Manifest): ResourceKey => ({ kind, namespace, name });
 
 const titleOf = ({ kind, metadata: { namespace, name } }: Manifest): string => `${kind} ${namespace}/${name}`;
 

@@ -28,7 +28,7 @@ const summaries: Readonly<Record<Outcome['outcome'], (told: Told) => Readonly<Re
   }),
 };
 
-export type Told = { readonly reason: string; readonly message: string; readonly isRetry: boolean };
+type Told = { readonly reason: string; readonly message: string; readonly isRetry: boolean };
 
 type Visited = {
   readonly outcome: Outcome['outcome'];

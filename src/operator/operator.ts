@@ -6,7 +6,7 @@ import { isReady } from './conditions.ts';
 import { Controller } from './controller.ts';
 import type { Change, Leadership } from './ports.ts';
 import type { OperatorContext } from './reconciler.ts';
-import { reconcilers, relations } from './reconcilers.ts';
+import { reconcilers, relationsOf } from './reconcilers.ts';
 import { KeyIndex, ReferrerIndex } from './references.ts';
 
 export type OperatorOptions = Omit<OperatorContext, 'referrers'> & {
@@ -33,7 +33,7 @@ export function startOperator(options: OperatorOptions): AsyncDisposable {
 class Operator {
   readonly #context: OperatorContext;
   readonly #controllers: Readonly<Record<KindName, Pick<Controller<never>, 'enqueue' | 'run'>>>;
-  readonly #referrers = new ReferrerIndex((resource) => relations[resource.kind].references(resource));
+  readonly #referrers = new ReferrerIndex((resource) => relationsOf(resource.kind).references(resource));
   readonly #claimants = new KeyIndex();
   #isLeading = false;
 
@@ -114,7 +114,7 @@ class Operator {
   /** What is being deleted waits for those who refer to it: one of them goes. */
   #wakeWaiting(resource: Resource | undefined): void {
     if (resource === undefined) return;
-    for (const key of relations[resource.kind].references(resource)) {
+    for (const key of relationsOf(resource.kind).references(resource)) {
       if (this.#context.source.get(key)?.metadata.deletionTimestamp !== undefined) this.#enqueue(key);
     }
   }
@@ -126,7 +126,7 @@ class Operator {
     const task = async (): Promise<void> => {
       const missing: ResourceKey[] = [];
       for (const kind of kindNames) {
-        const origins = (await relations[kind].origins?.(this.#context)) ?? [];
+        const origins = (await relationsOf(kind).origins?.(this.#context)) ?? [];
         missing.push(...origins.filter((key) => source.get(key) === undefined));
       }
       for (const key of missing) if (missed.has(keyText(key))) this.#enqueue(key);
@@ -140,7 +140,7 @@ class Operator {
 }
 
 const claimsOf = (resource: Resource | undefined): readonly string[] =>
-  resource === undefined ? [] : (relations[resource.kind].claims?.(resource) ?? []);
+  resource === undefined ? [] : (relationsOf(resource.kind).claims?.(resource) ?? []);
 
 /** Not for a status that we have written ourselves. */
 function needsVisit(before: Resource | undefined, after: Resource | undefined): boolean {
@@ -158,7 +158,7 @@ const showsToReferrers = (before: Resource | undefined, after: Resource | undefi
   after === undefined ||
   isLeaving(before, after) ||
   isReady(before) !== isReady(after) ||
-  relations[after.kind].showsToReferrers(before, after);
+  relationsOf(after.kind).showsToReferrers(before, after);
 
 const isLeaving = (before: Resource | undefined, after: Resource | undefined): boolean =>
   after === undefined ||

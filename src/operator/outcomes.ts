@@ -2,6 +2,7 @@
 import type { CaError, ErrorKind } from '../core/errors.ts';
 import { detailOf } from '../core/field-problems.ts';
 import { refusalOf } from '../core/refusals.ts';
+import { camelCase } from '../resources/camel-case.ts';
 import { SourceError, type SourceRefusal } from './ports.ts';
 import type { Outcome } from './reconciler.ts';
 
@@ -60,5 +61,3 @@ const sentenceOf = ({ kind, message, problems }: CaError): string =>
   kind === 'invalid' && problems.length > 0
     ? detailOf(problems.map((problem) => ({ ...problem, field: camelCase(problem.field) })))
     : message;
-
-const camelCase = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());

@@ -1,5 +1,4 @@
 // All reconcilers, by kind.
-
 import type { KindName, Resource } from '../resources/resource.ts';
 import { acmeKeyReconciler } from './acme-key.ts';
 import { directoryReconciler } from './directory.ts';
@@ -17,4 +16,4 @@ export const reconcilers = {
 type Relations = Pick<Reconciler<Resource>, 'references' | 'showsToReferrers' | 'claims' | 'origins'>;
 
 /** What each kind says of its objects to the others. */
-export const relations: Readonly<Record<KindName, Relations>> = reconcilers;
+export const relationsOf = (kind: KindName): Relations => reconcilers[kind];

@@ -3,7 +3,7 @@ import type { DeclaredSigningCert } from '../core/declared-signing-cert.ts';
 import type { SigningCertResource, SigningCertSpec } from '../resources/signing-cert-resource.ts';
 
 /** A certificate that was made elsewhere, and its key where that comes along. */
-export type Material = { readonly public_cert: string; readonly private_key?: string };
+type Material = { readonly public_cert: string; readonly private_key?: string };
 
 export type Found = {
   /** A uuid. */

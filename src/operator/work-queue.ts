@@ -1,6 +1,6 @@
 // A queue of keys: each is worked on by one at a time, and whatever comes for it meanwhile makes one more turn of it.
 
-export type WorkQueueEvents = {
+type WorkQueueEvents = {
   /** Something was put in; `depth` keys wait. */
   queued(depth: number): void;
   /** A key that waited so long is taken. */

@@ -48,7 +48,7 @@ const status = statusShape({
   secretName: shown('Secret that holds the private key.'),
 });
 
-export type AcmeKeySpec = CreateInput<typeof spec>;
+type AcmeKeySpec = CreateInput<typeof spec>;
 export type AcmeKeyStatus = Static<typeof status>;
 export type AcmeKeyResource = Resource<'AcmeKey', AcmeKeySpec, AcmeKeyStatus>;
 

@@ -2,7 +2,7 @@
 import { type SchemaOf, type Static, type TSchema, Type } from '../schema/define.ts';
 import type { Field, Fields } from './field.ts';
 
-export type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
@@ -15,7 +15,7 @@ export type CamelCased<T> = T extends readonly (infer Item)[]
 
 /** What /v1 takes on create only, a spec holds for good. */
 type TwinUse<Use> = Use extends 'input_only' ? 'create_only' : Use;
-export type Twin<F> =
+type Twin<F> =
   F extends Field<infer S, infer Use, infer Presence>
     ? Field<SchemaOf<CamelCased<NonNullable<Static<S>>>>, TwinUse<Use> & Field['use'], Presence>
     : never;

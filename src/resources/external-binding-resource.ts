@@ -49,7 +49,7 @@ const status = statusShape({
   renewed: shownAnnotation('Annotation acmery.io/renew as last answered.'),
 });
 
-export type ExternalBindingSpec = CreateInput<typeof spec>;
+type ExternalBindingSpec = CreateInput<typeof spec>;
 export type ExternalBindingStatus = Static<typeof status>;
 export type ExternalBindingResource = Resource<'ExternalBinding', ExternalBindingSpec, ExternalBindingStatus>;
 

@@ -42,13 +42,13 @@ export const operatorEvents = (log: Log, metrics: Metrics) => ({
     log.error(event, 'a custom resource could not be reconciled; it is tried again');
   },
   /** Something happened to a custom resource of a folder. */
-  objectEvent({ type, ...event }: ObjectEventFacts): void {
-    log[type === 'Warning' ? 'warn' : 'info'](event, `${event.object}: ${event.note}`);
+  objectEvent({ type, note, ...event }: ObjectEventFacts): void {
+    log[type === 'Warning' ? 'warn' : 'info'](event, note);
   },
   /** A folder of manifests has changed, or can be read no more. */
   manifestsRead({ folder, objects, problems }: ManifestsRead): void {
     metrics.manifestProblems.set({}, problems.length);
-    for (const problem of problems) log.error({ folder, problem }, `a manifest is not taken: ${problem}`);
+    for (const problem of problems) log.error({ folder }, `a manifest is not taken: ${problem}`);
     log.info({ folder, objects, problems: problems.length }, 'manifests read');
   },
   leadershipChanged({ isLeader }: { readonly isLeader: boolean }): void {
