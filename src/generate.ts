@@ -9,6 +9,8 @@ import { issuedCertLifecycle } from './lifecycles/issued-cert.ts';
 import { toMermaid } from './lifecycles/lifecycle.ts';
 import { orderLifecycle } from './lifecycles/order.ts';
 import { signingCertLifecycle } from './lifecycles/signing-cert.ts';
+import type { ResourceKind } from './resources/kind.ts';
+import { kinds } from './resources/kinds.ts';
 
 /** A part of a file between `<!-- generated: NAME -->` and `<!-- end generated -->`. */
 type Section = { readonly file: string; readonly name: string; readonly content: () => string };
@@ -25,6 +27,7 @@ const diagrams = {
 const sections: readonly Section[] = [
   { file: 'README.md', name: 'settings', content: settingsTable },
   { file: 'docs/lifecycles.md', name: 'lifecycles', content: lifecycleDiagrams },
+  { file: 'docs/custom-resources.md', name: 'fields', content: fieldTables },
 ];
 
 const isCheck = process.argv.includes('--check');
@@ -71,4 +74,26 @@ function settingsTable(): string {
 function lifecycleDiagrams(): string {
   const parts = Object.entries(diagrams).map(([name, diagram]) => `## ${name}\n\n\`\`\`mermaid\n${diagram()}\`\`\`\n`);
   return `\n${parts.join('\n')}\n`;
+}
+
+function fieldTables(): string {
+  return `\n${Object.values(kinds).map(fieldTable).join('\n')}\n`;
+}
+
+function fieldTable({ kind, description, spec, status }: ResourceKind): string {
+  const rows = Object.entries(spec).map(([name, { schema, presence, use }]) => {
+    const { default: usual, description: about } = schema as { default?: unknown; description?: string };
+    const left = presence === 'required' ? 'required' : usual === undefined ? '' : `\`${JSON.stringify(usual)}\``;
+    return `| \`${name}\` | ${left} | ${use === 'create_only' ? 'no' : 'yes'} | ${cell(about)} |\n`;
+  });
+  const { properties = {} } = status as { properties?: Readonly<Record<string, { description?: string }>> };
+  const shown = Object.entries(properties).map(
+    ([name, { description: about }]) => `| \`${name}\` | ${cell(about)} |\n`,
+  );
+  const specTable = `| spec | default | may change | meaning |\n|---|---|---|---|\n${rows.join('')}`;
+  return `## ${kind}\n\n${description}\n\n${specTable}\n| status | meaning |\n|---|---|\n${shown.join('')}`;
+}
+
+function cell(text = ''): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 }

@@ -66,12 +66,13 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   });
   scope.use(opsListener);
 
-  const world = await openWorld(settings, events, scope);
+  const world = await openWorld({ settings, events, scope });
   const url = settings.databaseUrl ?? (await ownPostgres(settings.dataDir, events, scope, signal));
   await awaitDatabase(url, watch, events, signal);
   // As they open: validations never connect to them (SEC-1).
   const ownListeners = [listenerOf(opsListener)];
-  const { ca, clocks } = openCa(settings, { url, keys: world.keys, events, ownListeners }, scope);
+  const directoriesComeLater = world.isCluster;
+  const { ca, clocks } = openCa(settings, { url, keys: world.keys, events, ownListeners, directoriesComeLater }, scope);
   await ensureWrapKey(ca);
   state.ca = ca;
   const every: Every = (intervalMs, name, task) => {
@@ -98,6 +99,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   if (has('operator') && world.declared !== undefined) {
     const leadership = world.declared.leadership(ca);
     scope.use(startOperator({ ca, ...world.declared, leadership, anchors, random: Math.random }));
+    if (world.besideOperator !== undefined) scope.use(world.besideOperator(anchors));
   }
   state.stage = 'serving';
   events.serverReady({ startMs: performance.now() });

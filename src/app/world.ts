@@ -1,59 +1,52 @@
-// Where declared objects and keys are: a folder of manifests, or nowhere but in this service.
-import { join } from 'node:path';
+// Where declared objects and keys are: in a cluster, in a folder of manifests, or nowhere but in this service.
 import type { CallerReview } from '../api/ports.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Ca } from '../core/ca.ts';
-import { databaseLeadership } from '../core/leadership.ts';
 import type { KeyStore } from '../core/ports.ts';
-import { folderEvents } from '../folder/folder-events.ts';
-import { folderOutputs } from '../folder/folder-outputs.ts';
-import { FolderSource } from '../folder/folder-source.ts';
-import { openStatusFiles } from '../folder/status-files.ts';
 import type { OperatorOptions } from '../operator/operator.ts';
 import type { Events } from '../telemetry/events.ts';
+import { openClusterWorld } from './cluster-world.ts';
+import { openFolderWorld } from './folder-world.ts';
 import { fileKeys } from './open-ca.ts';
 
 export type World = {
   readonly keys: KeyStore;
   /** Of ServiceAccount tokens; undefined without a cluster. */
-  readonly review: CallerReview | undefined;
+  readonly review?: CallerReview;
   /** Undefined where nothing is declared. */
-  readonly declared: Declared | undefined;
-  /** Where what is made for objects of a folder lies: `<namespace>/<name>/`; undefined where there is none. */
+  readonly declared?: Declared;
+  /** Where what is made for objects of a folder lies: `<namespace>/<name>/`. */
   readonly outputsFolder?: string;
+  readonly isCluster: boolean;
+  /** Beside the operator while it runs; what it needs of it is known by then. */
+  readonly besideOperator?: (anchors: () => string | undefined) => AsyncDisposable;
 };
 
 type Declared = Omit<OperatorOptions, 'ca' | 'anchors' | 'random' | 'leadership'> & {
   readonly leadership: (ca: Ca) => OperatorOptions['leadership'];
 };
 
+export type WorldOptions = {
+  readonly settings: Settings;
+  readonly events: Events;
+  readonly scope: AsyncDisposableStack;
+};
+
+/** A folder leaves any cluster alone. */
+export async function openWorld(options: WorldOptions): Promise<World> {
+  const { settings } = options;
+  if (settings.manifests !== undefined) return openFolderWorld(options, settings.manifests);
+  return (await openClusterWorld(options)) ?? { keys: await fileKeys(settings), isCluster: false };
+}
+
 const NAMESPACE = 'acmery-system';
 
-export async function openWorld(settings: Settings, events: Events, scope: AsyncDisposableStack): Promise<World> {
-  const keys = await fileKeys(settings);
-  if (settings.manifests === undefined) return { keys, review: undefined, declared: undefined };
-  return folderWorld(settings, settings.manifests, { keys, events }, scope);
-}
+/** The release namespace: the first that is there. */
+export const releaseNamespace = (
+  { namespace, podNamespace }: Settings,
+  ofCluster: string | undefined = undefined,
+): string => namespace ?? podNamespace ?? ofCluster ?? NAMESPACE;
 
-async function folderWorld(
-  settings: Settings,
-  folder: string,
-  { keys, events }: { readonly keys: KeyStore; readonly events: Events },
-  scope: AsyncDisposableStack,
-): Promise<World> {
-  const { dataDir, caNamespaces } = settings;
-  const namespace = settings.namespace ?? NAMESPACE;
-  const outputsFolder = join(dataDir, 'outputs');
-  const statusFiles = await openStatusFiles([join(folder, '.status'), join(dataDir, 'status')]);
-  const outputs = folderOutputs(outputsFolder);
-  const clock = { now: () => new Date() };
-  const declared = {
-    source: scope.use(new FolderSource({ folder, statusFiles, outputs, namespace, clock, events })),
-    outputs,
-    events: folderEvents(events),
-    leadership: (ca: Ca) => databaseLeadership(ca, 'manifests'),
-    namespace,
-    caNamespaces: caNamespaces?.includes('*') ? undefined : (caNamespaces ?? [namespace]),
-  };
-  return { keys, review: undefined, declared, outputsFolder };
-}
+/** Undefined: everywhere. */
+export const caNamespacesOf = ({ caNamespaces }: Settings, release: string): readonly string[] | undefined =>
+  caNamespaces?.includes('*') ? undefined : (caNamespaces ?? [release]);

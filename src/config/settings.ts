@@ -180,6 +180,31 @@ export const settings = {
     fallbackText: 'the release namespace',
     about: 'Namespaces in which SigningCerts are accepted; `*` for all.',
   }),
+  watchNamespaces: optional(listOf(namespaceName), {
+    env: 'ACMERY_WATCH_NAMESPACES',
+    fallbackText: 'the whole cluster',
+    about: 'Namespaces whose custom resources are reconciled.',
+  }),
+  resourceClass: optional(path, {
+    env: 'ACMERY_RESOURCE_CLASS',
+    fallbackText: 'objects without the label',
+    about: 'Only custom resources with this value of the label `acmery.io/class` are reconciled.',
+  }),
+  certManagerInjection: withDefault(oneOf('on', 'off'), 'off', {
+    env: 'ACMERY_CERT_MANAGER_INJECTION',
+    about:
+      "`on`: Issuers of cert-manager with the annotation `acmery.io/inject-from` get our directory's trust anchor.",
+  }),
+  podNamespace: optional(namespaceName, {
+    env: 'POD_NAMESPACE',
+    fallbackText: 'none',
+    about: 'The namespace of this pod, from the downward API.',
+  }),
+  podName: optional(path, {
+    env: 'POD_NAME',
+    fallbackText: 'the host name',
+    about: 'The name of this pod, from the downward API: it stands in the lease and in events.',
+  }),
   logLevel: withDefault(oneOf('debug', 'info', 'warn', 'error'), 'info', {
     env: 'ACMERY_LOG_LEVEL',
     about: 'Least level that is logged.',
@@ -192,7 +217,7 @@ export const settings = {
   kubeconfig: optional(path, {
     env: 'KUBECONFIG',
     fallbackText: 'in-cluster files where they exist, else no cluster',
-    about: 'Kubeconfig of the cluster that `doctor` checks.',
+    about: 'Kubeconfig of the cluster; one is used only where this is set or the program runs in a pod.',
   }),
 } as const;
 

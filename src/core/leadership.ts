@@ -19,11 +19,20 @@ export type DatabaseLeadership = {
 /** `name` says what is led. */
 export const databaseLeadership = (ca: Ca, name: string): DatabaseLeadership => ({
   async lead(work, signal) {
+    const { events } = ca;
+    events.leadershipStandby({ lease: name });
     while (!signal.aborted) {
       try {
-        await whileAlone(ca.database.db, name, (session) => leadWhileAlive(session, work, signal));
+        await whileAlone(ca.database.db, name, async (session) => {
+          events.leadershipTaken({ lease: name, identity: 'this process' });
+          try {
+            await leadWhileAlive(session, work, signal);
+          } finally {
+            events.leadershipEnded({ lease: name, why: signal.aborted ? 'released' : 'lost' });
+          }
+        });
       } catch (error) {
-        ca.events.taskFailed({ task: 'leadership', id: name, attempt: 1, error });
+        events.leaseFailed({ lease: name, reason: error instanceof Error ? error.message : String(error) });
       }
       await pause(RETRY_MS, undefined, { signal }).catch(() => undefined);
     }

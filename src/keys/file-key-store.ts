@@ -1,12 +1,11 @@
 // The key store of an installation without a cluster: one file per key in a folder of its own.
 import { randomBytes } from 'node:crypto';
 import { CaError } from '../core/errors.ts';
-import type { KeyMaterial, KeyOrigin, KeyStore, Sealer, Signer, StoredKey } from '../core/ports.ts';
-import { parseCertificate } from '../x509/certificate.ts';
-import { type PrivateKey, readPkcs8 } from '../x509/private-key.ts';
+import type { KeyStore, Sealer, Signer, StoredKey } from '../core/ports.ts';
 import { signerOf } from '../x509/signer.ts';
 import { X509Error } from '../x509/x509-error.ts';
 import { formatKeyFile, formatSealingKey, parseKeyFile, parseSealingKey } from './key-file.ts';
+import { keyOfOrigin, type OpenedKey, openedKey } from './opened-key.ts';
 import {
   createPrivateFile,
   listPrivateFiles,
@@ -20,8 +19,6 @@ import { sealerOf } from './seal.ts';
 const REF = /^[a-z0-9][a-z0-9_-]{0,79}$/;
 const KEY = '.pem';
 const SEALING_KEY = '.sealing-key.pem';
-
-type Opened = { readonly stored: StoredKey; readonly key: PrivateKey };
 
 /** Opens the folder, making it where it is missing. Throws CaError `unavailable` saying what to repair. */
 export async function openFileKeyStore(folder: string): Promise<KeyStore> {
@@ -53,13 +50,13 @@ export async function openFileKeyStore(folder: string): Promise<KeyStore> {
     list,
     nameOf: (ref) => fileOf(ref, KEY),
     async createOnce(ref, material) {
-      await checkMaterial(material);
+      // Refuses what would be a damaged file later.
+      await openedKey(ref, material);
       await createPrivateFile(folder, fileOf(ref, KEY), formatKeyFile(material));
       return (await read(ref)) ?? raiseMissing(folder, ref);
     },
     async find(origin) {
-      const matches = (await list()).filter((key) => isSameObject(key.origin, origin));
-      return matches.find((key) => key.origin?.uid === origin.uid) ?? matches.at(-1);
+      return keyOfOrigin(await list(), origin);
     },
     async signer(ref) {
       const cached = signers.get(ref);
@@ -83,23 +80,13 @@ export async function openFileKeyStore(folder: string): Promise<KeyStore> {
   };
 }
 
-/** Refuses what would be a damaged file later. */
-async function checkMaterial({ pkcs8, certificate }: KeyMaterial): Promise<void> {
-  const { spki } = await readPkcs8(pkcs8);
-  if (certificate === undefined || isFor(certificate, spki)) return;
-  throw new X509Error('malformed', 'The certificate to be stored is not for the key to be stored.');
-}
-
-async function openKey(folder: string, ref: string): Promise<Opened | undefined> {
+async function openKey(folder: string, ref: string): Promise<OpenedKey | undefined> {
   const text = await readPrivateFile(folder, fileOf(ref, KEY));
   if (text === undefined) return undefined;
   try {
     const file = parseKeyFile(text);
     if (file === undefined) throw damaged(folder, ref);
-    const key = await readPkcs8(file.pkcs8);
-    const { certificate, origin } = file;
-    if (certificate !== undefined && !isFor(certificate, key.spki)) throw damaged(folder, ref);
-    return { stored: { ref, spki: key.spki, certificate, origin }, key };
+    return await openedKey(ref, file);
   } catch (error) {
     // Syntax errors of JSON and refusals of PEM and DER mean the same to the one who must restore the file.
     throw error instanceof X509Error || error instanceof SyntaxError ? damaged(folder, ref) : error;
@@ -121,11 +108,6 @@ async function ensureSealingKey(folder: string, name: string): Promise<void> {
   if ((await readPrivateFile(folder, name)) !== undefined) return;
   await createPrivateFile(folder, name, formatSealingKey(randomBytes(32)));
 }
-
-const isFor = (certificate: Buffer, spki: Buffer): boolean => parseCertificate(certificate).spki.equals(spki);
-
-const isSameObject = (one: KeyOrigin | undefined, other: KeyOrigin): boolean =>
-  one?.namespace === other.namespace && one.name === other.name;
 
 function fileOf(ref: string, ending: string): string {
   if (!REF.test(ref))

@@ -1,8 +1,11 @@
 // The connection to a Kubernetes API server: JSON requests with deadlines, bounded retries and typed errors.
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import type { Events } from '../telemetry/events.ts';
 import { type ClusterAnswer, ClusterError, errorOfAnswer } from './cluster-error.ts';
 import { type Credentials, type CredentialsSource, openCredentials } from './credentials.ts';
+import { unlessAborted } from './unless-aborted.ts';
 
 export type ClusterRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -26,22 +29,30 @@ const MAX_RETRIES = 3;
  */
 export async function openCluster({
   kubeconfig,
+  events,
 }: {
   readonly kubeconfig?: string | undefined;
+  readonly events?: ClusterEvents;
 }): Promise<Cluster | undefined> {
   if (kubeconfig === undefined && !existsSync(SERVICE_ACCOUNT_TOKEN)) return undefined;
   const source = await openCredentials(kubeconfig);
-  return new Cluster(source, await source.load());
+  return new Cluster(source, await source.load(), events);
 }
+
+type ClusterEvents = Pick<Events, 'clusterAnswered'>;
+/** What is sent: a watch is a request whose answer does not end. */
+type Sent = Omit<ClusterRequest, 'signal' | 'timeoutMs'> & { readonly isWatch: boolean };
 
 export class Cluster {
   readonly #source: CredentialsSource;
+  readonly #events: ClusterEvents | undefined;
   #credentials: Credentials;
   #renewal: Promise<void> | undefined;
 
-  constructor(source: CredentialsSource, credentials: Credentials) {
+  constructor(source: CredentialsSource, credentials: Credentials, events?: ClusterEvents) {
     this.#source = source;
     this.#credentials = credentials;
+    this.#events = events;
   }
 
   get server(): string {
@@ -67,9 +78,30 @@ export class Cluster {
         const message = `${nameOf(request)}: ${this.server} did not answer within ${timeoutMs} ms.`;
         throw new ClusterError(0, 'Timeout', message, { cause: error });
       }
-      if (!isNetworkError(error)) throw error;
-      const message = `${nameOf(request)}: ${this.server} cannot be reached: ${error.message || error.code}.`;
-      throw new ClusterError(0, 'Unreachable', message, { cause: error });
+      throw this.#explained(request, error);
+    }
+  }
+
+  /**
+   * The body of a successful answer as it comes. It has no deadline: the signal ends it. Throws ClusterError, or the
+   * signal's reason.
+   */
+  async *stream(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const request: Sent = { method: 'GET', path, isWatch: true };
+    try {
+      const credentials = this.#credentials;
+      let reply = await this.#send(request, credentials, signal);
+      if (reply.statusCode === 401) {
+        await reply.body.dump();
+        await unlessAborted(this.#renew(credentials), signal);
+        reply = await this.#send(request, this.#credentials, signal);
+      }
+      if (reply.statusCode >= 300) throw errorOfAnswer(nameOf(request), await answerOf(reply));
+      yield* reply.body;
+    } catch (error) {
+      if (error instanceof ClusterError) throw error;
+      signal.throwIfAborted();
+      throw this.#explained(request, error);
     }
   }
 
@@ -83,7 +115,7 @@ export class Cluster {
     let hasRenewed = false;
     for (;;) {
       const credentials = this.#credentials;
-      const answer = await send(request, credentials, signal);
+      const answer = await answerOf(await this.#send({ ...request, isWatch: false }, credentials, signal));
       if (answer.code < 300) return bodyOf(answer, request);
 
       const error = errorOfAnswer(nameOf(request), answer);
@@ -97,6 +129,49 @@ export class Cluster {
       retries++;
       await sleep(waitMs, undefined, { signal });
     }
+  }
+
+  async #send(request: Sent, credentials: Credentials, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+    const { headers, dispatcher, watchDispatcher } = await unlessAborted(credentials.authenticate(), signal);
+    const { origin, pathname, host } = new URL(credentials.server);
+    const hasBody = request.body !== undefined;
+    const startedAt = performance.now();
+    const answered = (code: string): void =>
+      this.#events?.clusterAnswered({
+        host,
+        method: request.method,
+        code,
+        durationMs: performance.now() - startedAt,
+      });
+    try {
+      const sent = (request.isWatch ? watchDispatcher : dispatcher).request({
+        origin,
+        path: `${pathname.replace(/\/$/, '')}${request.path}`,
+        method: request.method,
+        headers: {
+          ...headers,
+          accept: 'application/json',
+          'user-agent': 'acmery',
+          ...(hasBody && { 'content-type': request.contentType ?? 'application/json' }),
+        },
+        body: hasBody ? JSON.stringify(request.body) : null,
+        signal,
+      });
+      // A request that waits for a connection does not hear the signal before it has one.
+      const reply = await unlessAborted(sent, signal);
+      answered(`${reply.statusCode}`);
+      return reply;
+    } catch (error) {
+      answered('<error>');
+      throw error;
+    }
+  }
+
+  /** What the network did to a request; anything else is a bug. */
+  #explained(request: Pick<ClusterRequest, 'method' | 'path'>, error: unknown): unknown {
+    if (!isNetworkError(error)) return error;
+    const message = `${nameOf(request)}: ${this.server} cannot be reached: ${error.message || error.code}.`;
+    return new ClusterError(0, 'Unreachable', message, { cause: error });
   }
 
   /** Reads token and certificates anew, once for all requests that were refused with the same ones. */
@@ -114,23 +189,7 @@ export class Cluster {
   }
 }
 
-async function send(request: ClusterRequest, credentials: Credentials, signal: AbortSignal): Promise<ClusterAnswer> {
-  const { headers, dispatcher } = await unlessAborted(credentials.authenticate(), signal);
-  const { origin, pathname } = new URL(credentials.server);
-  const hasBody = request.body !== undefined;
-  const reply = await dispatcher.request({
-    origin,
-    path: `${pathname.replace(/\/$/, '')}${request.path}`,
-    method: request.method,
-    headers: {
-      ...headers,
-      accept: 'application/json',
-      'user-agent': 'acmery',
-      ...(hasBody && { 'content-type': request.contentType ?? 'application/json' }),
-    },
-    body: hasBody ? JSON.stringify(request.body) : null,
-    signal,
-  });
+async function answerOf(reply: Dispatcher.ResponseData): Promise<ClusterAnswer> {
   const text = await reply.body.text();
   return { code: reply.statusCode, headers: reply.headers, text, body: parsed(text) };
 }
@@ -153,20 +212,7 @@ function bodyOf({ code, text, body }: ClusterAnswer, request: ClusterRequest): u
 const waitBeforeRetry = ({ code, retryAfterMs }: ClusterError): number | undefined =>
   code === 429 || code === 503 ? retryAfterMs : undefined;
 
-const nameOf = ({ method, path }: ClusterRequest): string => `${method} ${path}`;
+const nameOf = ({ method, path }: Pick<ClusterRequest, 'method' | 'path'>): string => `${method} ${path}`;
 
 const isNetworkError = (error: unknown): error is Error & { code: string } =>
   error instanceof Error && 'code' in error && typeof error.code === 'string';
-
-/** For work that takes no signal, such as a plug-in that hangs. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
-}

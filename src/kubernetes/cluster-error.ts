@@ -8,18 +8,21 @@ export class ClusterError extends Error {
   readonly reason: string;
   /** When the server asks to come again. */
   readonly retryAfterMs: number | undefined;
+  /** Whether these are the words of an API server, and not of something between. */
+  readonly isStatus: boolean;
 
   constructor(
     code: number,
     reason: string,
     message: string,
-    options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
+    options: { retryAfterMs?: number | undefined; isStatus?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause });
     this.name = 'ClusterError';
     this.code = code;
     this.reason = reason;
     this.retryAfterMs = options.retryAfterMs;
+    this.isStatus = options.isStatus ?? false;
   }
 }
 
@@ -49,13 +52,30 @@ export function errorOfAnswer(what: string, { code, headers, text, body }: Clust
   const said = status.message || text.slice(0, SHOWN_CHARACTERS).trim();
   const retryAfter = headers['retry-after'];
   return new ClusterError(code, reason, `${what}: ${code} ${reason}: ${said}`, {
+    isStatus: status.kind !== undefined,
     // The other form, a date, is not what API servers send.
     retryAfterMs:
       typeof retryAfter === 'string' && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined,
   });
 }
 
-type Status = { readonly kind?: string; readonly reason?: string; readonly message?: string };
+/** Of a Status that comes as an event of a watch, after its answer was a success. */
+export function errorOfEvent(what: string, object: unknown): ClusterError {
+  const { code = 500, reason = 'Unknown', message = '', details } = statusOf(object);
+  const seconds = details?.retryAfterSeconds;
+  return new ClusterError(code, reason, `${what}: ${code} ${reason}: ${message}`, {
+    isStatus: true,
+    retryAfterMs: seconds === undefined ? undefined : seconds * 1_000,
+  });
+}
+
+type Status = {
+  readonly kind?: string;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: { readonly retryAfterSeconds?: number };
+};
 
 function statusOf(body: unknown): Status {
   const status = typeof body === 'object' && body !== null ? (body as Status) : {};

@@ -11,7 +11,13 @@ export type Credentials = {
   authenticate(): Promise<Authentication>;
 };
 
-type Authentication = { readonly headers: Readonly<Record<string, string>>; readonly dispatcher: Dispatcher };
+type Authentication = {
+  readonly headers: Readonly<Record<string, string>>;
+  /** For requests that are answered and done. */
+  readonly dispatcher: Dispatcher;
+  /** For watches, each of which keeps a connection, so that they never take those of requests. */
+  readonly watchDispatcher: Dispatcher;
+};
 
 export type CredentialsSource = AsyncDisposable & {
   /** Everything anew: files are read and exec plug-ins run. Throws ClusterError `NoCredentials`. */
@@ -33,6 +39,8 @@ const poolLimits = {
   // One black-holed HTTP/2 connection would block every stream on it.
   allowH2: false,
 } as const;
+// Who reads a watch says how long it may be silent.
+const watchLimits = { ...poolLimits, connections: null, bodyTimeout: 0 } as const;
 
 /** A kubeconfig path, or several as in KUBECONFIG; undefined: the ServiceAccount of this pod. */
 export async function openCredentials(kubeconfig: string | undefined): Promise<CredentialsSource> {
@@ -45,15 +53,15 @@ export async function openCredentials(kubeconfig: string | undefined): Promise<C
   class PooledKubeConfig extends (KubeConfig as unknown as OpenKubeConfig) {
     override createDispatcher(cluster: ClusterEntry | null, tls: TlsOptions): Dispatcher | undefined {
       const options = this.createDispatcherOptions(cluster, tls);
-      return pool.get(keyOf(cluster, options), () => {
+      return pool.get(keyOf(cluster, options), (limits) => {
         switch (options.type) {
           case 'agent':
-            return new Agent({ ...poolLimits, connect: connectOptions(options.connect) });
+            return new Agent({ ...limits, connect: connectOptions(options.connect) });
           case 'none':
-            return new Agent(poolLimits);
+            return new Agent(limits);
           case 'proxy':
             return new ProxyAgent({
-              ...poolLimits,
+              ...limits,
               uri: options.uri,
               connect: connectOptions(options.connect),
               requestTls: connectOptions(options.requestTls),
@@ -101,7 +109,7 @@ export async function openCredentials(kubeconfig: string | undefined): Promise<C
       await config.applySecurityAuthentication(context);
       const dispatcher = context.getDispatcher();
       if (dispatcher === undefined) throw new Error('client-node made no dispatcher.');
-      return { headers: context.getHeaders(), dispatcher };
+      return { headers: context.getHeaders(), dispatcher, watchDispatcher: pool.watchesOf(dispatcher) ?? dispatcher };
     };
     // Once now, before many at a time do it: a plug-in runs once and its token is kept.
     await authenticate();
@@ -112,23 +120,35 @@ export async function openCredentials(kubeconfig: string | undefined): Promise<C
   return { load: () => explained(load), [Symbol.asyncDispose]: () => pool.close() };
 }
 
-/** The dispatcher of the newest options; one of other options is closed when its requests have ended. */
+type Limits = typeof poolLimits | typeof watchLimits;
+
+/** The dispatchers of the newest options; those of other options are closed when their requests have ended. */
 class DispatcherMemo {
   #key: string | undefined;
-  #dispatcher: Dispatcher | undefined;
+  #requests: Dispatcher | undefined;
+  #watches: Dispatcher | undefined;
+  readonly #watchesOf = new WeakMap<Dispatcher, Dispatcher>();
 
-  get(key: string, make: () => Dispatcher | undefined): Dispatcher | undefined {
+  get(key: string, make: (limits: Limits) => Dispatcher | undefined): Dispatcher | undefined {
     if (key !== this.#key) {
-      const replacement = make();
-      void this.#dispatcher?.close();
+      const [requests, watches] = [make(poolLimits), make(watchLimits)];
+      void this.#requests?.close();
+      void this.#watches?.close();
       this.#key = key;
-      this.#dispatcher = replacement;
+      this.#requests = requests;
+      this.#watches = watches;
+      if (requests !== undefined && watches !== undefined) this.#watchesOf.set(requests, watches);
     }
-    return this.#dispatcher;
+    return this.#requests;
+  }
+
+  /** Those that were made together with these. */
+  watchesOf(requests: Dispatcher): Dispatcher | undefined {
+    return this.#watchesOf.get(requests);
   }
 
   async close(): Promise<void> {
-    await this.#dispatcher?.destroy();
+    await Promise.all([this.#requests?.destroy(), this.#watches?.destroy()]);
   }
 }
 

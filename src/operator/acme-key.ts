@@ -80,11 +80,12 @@ function wanted(
 
 /** Of an account that has ended nothing can be made any more. */
 function shown(visit: KeyVisit, { as, view }: AppliedAcmeKey, note = ''): Outcome {
-  const { resource, status } = visit;
+  const { resource } = visit;
+  const isDrift = as === 'updated' && resource.status?.observedGeneration === resource.metadata.generation;
   if (as === 'adopted') visit.event({ type: 'Normal', reason: 'Adopted', note: `Took over the account ${view.kid}.` });
-  else if (status.id !== formatId('acmk', view.id))
+  else if (as === 'created')
     visit.event({ type: 'Normal', reason: 'AccountRegistered', note: `Registered the account ${view.kid}.` });
-  else if (as === 'updated' && resource.status?.observedGeneration === resource.metadata.generation)
+  else if (isDrift)
     visit.event({
       type: 'Warning',
       reason: 'DriftCorrected',

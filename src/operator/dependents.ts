@@ -15,7 +15,8 @@ export const dependentsGone: Step<
   if (resource.spec.deletionPolicy === 'Retain') return done;
   const users = referrers.to(keyOf(resource)).filter((key) => needs(source, key, resource.metadata.namespace));
   if (users.length === 0) return done;
-  const named = users.slice(0, NAMED).map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`);
+  const all = users.map(({ kind, namespace, name }) => `${kind} ${namespace}/${name}`).sort();
+  const named = all.slice(0, NAMED);
   const more = users.length > NAMED ? ` and ${users.length - NAMED} more` : '';
   return {
     outcome: 'wait',

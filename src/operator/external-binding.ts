@@ -2,7 +2,13 @@
 
 import type { AppliedAs } from '../core/declared.ts';
 import type { DeclaredBindingView } from '../core/declared-binding-view.ts';
-import { applyExternalBinding, type DeclaredBinding, hasExternalBinding } from '../core/declared-external-binding.ts';
+import {
+  type AppliedBinding,
+  applyExternalBinding,
+  type DeclaredBinding,
+  hasExternalBinding,
+} from '../core/declared-external-binding.ts';
+import { CaError } from '../core/errors.ts';
 import {
   externalBindingOwners,
   forgetExternalBinding,
@@ -17,12 +23,13 @@ import { secretSynced } from './binding-secret.ts';
 import { boundDirectory, directoryKey } from './bound-directory.ts';
 import { conditionOf } from './conditions.ts';
 import { fits, LONGEST_NAME } from './output-names.ts';
-import { done, type Outcome, type Reconciler, type Step, type Visit } from './reconciler.ts';
+import { done, type OperatorContext, type Outcome, type Reconciler, type Step, type Visit } from './reconciler.ts';
 
 type BindingStep = Step<ExternalBindingResource>;
 type BindingVisit = Visit<ExternalBindingResource>;
 
 const LONGEST_KEY_ID = 128;
+const AGAIN_MS = 10_000;
 
 /** Shows what is not known yet. */
 const begun: BindingStep = async (_, visit) => {
@@ -56,7 +63,7 @@ const firstToClaim: BindingStep = async ({ ca, source }, { resource, declared, s
 const tokenApplied: BindingStep = async (operator, visit) => {
   const { id, outcome } = { id: undefined, ...boundDirectory(operator, visit.resource) };
   if (id === undefined) return outcome ?? done;
-  const { as, view, kept } = await applyExternalBinding(operator.ca, visit.declared, wanted(visit, id));
+  const { as, view, kept } = await applied(operator, visit, id);
   tell(visit, as, view);
   show(visit, view);
   const synced = await secretSynced(operator, visit, secretNameOf(visit.resource), view);
@@ -92,6 +99,17 @@ const usualKeyId = ({ metadata: { namespace, name } }: Resource): string => `${n
 const keyIdOf = (resource: ExternalBindingResource): string => resource.spec.keyId ?? usualKeyId(resource);
 const secretNameOf = ({ metadata, spec }: ExternalBindingResource): string => spec.secretName ?? `${metadata.name}-eab`;
 
+/** A key id becomes free when a token is deleted, and nobody tells of that. */
+async function applied({ ca }: OperatorContext, visit: BindingVisit, directoryId: string): Promise<AppliedBinding> {
+  try {
+    return await applyExternalBinding(ca, visit.declared, wanted(visit, directoryId));
+  } catch (error) {
+    const isTaken = error instanceof CaError && error.kind === 'key_id_taken';
+    if (isTaken) visit.comeBackAt(new Date(ca.clock.now().getTime() + AGAIN_MS));
+    throw error;
+  }
+}
+
 function wanted({ resource, status }: BindingVisit, directory_id: string): DeclaredBinding {
   const { metadata, spec } = resource;
   const renew = annotationOf(resource, 'renew');
@@ -109,12 +127,13 @@ function wanted({ resource, status }: BindingVisit, directory_id: string): Decla
 /** Before the status says so. */
 function tell({ resource, status, event }: BindingVisit, as: AppliedAs, view: DeclaredBindingView): void {
   const { keyId, account } = view;
-  const isAnother = status.id !== formatId('eab', view.id);
+  const isDrift = as === 'updated' && resource.status?.observedGeneration === resource.metadata.generation;
   if (as === 'adopted') event({ type: 'Normal', reason: 'Adopted', note: `Took over the token ${keyId}.` });
-  else if (isAnother) {
-    const instead = status.id === undefined ? '' : ' in the place of the one before';
-    event({ type: 'Normal', reason: 'BindingCreated', note: `Made the token ${keyId}${instead}.` });
-  } else if (as === 'updated' && resource.status?.observedGeneration === resource.metadata.generation)
+  else if (as === 'created') event({ type: 'Normal', reason: 'BindingCreated', note: `Made the token ${keyId}.` });
+  else if (as === 'updated' && status.id !== formatId('eab', view.id)) {
+    const note = `Made another token ${keyId} in the place of the one before.`;
+    event({ type: 'Normal', reason: 'BindingCreated', note });
+  } else if (isDrift)
     event({ type: 'Warning', reason: 'DriftCorrected', note: 'The token was not as declared, and is so again.' });
   if (account !== undefined && status.acmeKeyId !== formatId('acmk', account.id))
     event({ type: 'Normal', reason: 'BindingUsed', note: `The account ${account.url} was made with it.` });

@@ -57,7 +57,6 @@ class Operator {
   async lead(leading: AbortSignal): Promise<void> {
     const { ca, source } = this.#context;
     await source.synced(leading);
-    ca.events.leadershipChanged({ isLeader: true });
     this.#isLeading = true;
     try {
       await using scope = new AsyncDisposableStack();
@@ -67,7 +66,6 @@ class Operator {
       await Promise.all(Object.values(this.#controllers).map((controller) => controller.run(leading)));
     } finally {
       this.#isLeading = false;
-      ca.events.leadershipChanged({ isLeader: false });
     }
   }
 

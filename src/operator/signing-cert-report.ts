@@ -21,14 +21,14 @@ export function tell({ resource, status, event }: CertVisit, as: AppliedAs, view
   if (as === 'created' && resource.spec.privateKeyType !== undefined)
     event({ type: 'Normal', reason: 'KeyGenerated', note: `Made the ${view.keyType} key of CA cert ${name}.` });
   const { certificate } = view;
-  const isNew = certificate !== undefined && certificate.fingerprint !== status.fingerprint;
-  if (isNew && as !== 'adopted')
+  const isAnswer = as === 'updated' && status.publicCert === undefined;
+  if (certificate !== undefined && (as === 'created' || isAnswer))
     event({
       type: 'Normal',
       reason: 'CertificateIssued',
       note: `CA cert ${name} holds until ${certificate.notAfter.toISOString()}.`,
     });
-  const isDrift = as === 'updated' && !isNew && resource.status?.observedGeneration === resource.metadata.generation;
+  const isDrift = as === 'updated' && !isAnswer && resource.status?.observedGeneration === resource.metadata.generation;
   if (isDrift)
     event({ type: 'Warning', reason: 'DriftCorrected', note: 'The CA cert was not as declared, and is so again.' });
 }

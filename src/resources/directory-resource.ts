@@ -48,7 +48,7 @@ const status = statusShape({
   configMapName: shown('ConfigMap with the URL and the certificates to trust.'),
 });
 
-type DirectorySpec = CreateInput<typeof spec>;
+export type DirectorySpec = CreateInput<typeof spec>;
 export type DirectoryStatus = Static<typeof status>;
 export type DirectoryResource = Resource<'Directory', DirectorySpec, DirectoryStatus>;
 

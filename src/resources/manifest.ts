@@ -1,5 +1,6 @@
 // What manifests come as: parsed documents that know where they stand, and problems that say so.
-import type { KindName, Resource } from './resource.ts';
+import type { ResourceOf } from './kinds.ts';
+import type { KindName, ResourceMeta } from './resource.ts';
 
 /** A member or item of a document, and the line of its file on which it begins. */
 export type Place = { readonly path: readonly (string | number)[]; readonly line: number };
@@ -22,15 +23,11 @@ export type ManifestProblem = {
   readonly message: string;
 };
 
-/** An object of ours as people declare it, with its defaults filled in. */
-export type Manifest<Kind extends KindName = KindName> = Pick<Resource<Kind>, 'apiVersion' | 'kind' | 'spec'> & {
-  readonly metadata: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    readonly annotations?: Readonly<Record<string, string>>;
-  };
+type ManifestOf<Kind extends KindName> = Pick<ResourceOf[Kind], 'apiVersion' | 'kind' | 'spec'> & {
+  readonly metadata: Pick<ResourceMeta, 'namespace' | 'name' | 'labels' | 'annotations'>;
 };
+/** An object of ours as people declare it, with its defaults filled in. */
+export type Manifest = { readonly [Kind in KindName]: ManifestOf<Kind> }[KindName];
 
 /** Of another kind, such as a Secret: not looked into. */
 export type ForeignManifest = { readonly apiVersion: string; readonly kind: string; readonly value: object };

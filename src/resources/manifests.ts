@@ -9,6 +9,9 @@ import { API_GROUP, API_VERSION, type KindName, kindNames } from './resource.ts'
 import { brokenRules } from './rules.ts';
 import { withoutNulls } from './without-nulls.ts';
 
+/** Characters of a text that is no name. */
+const SHOWN = 60;
+
 export type ReadManifests = {
   readonly manifests: readonly Manifest[];
   readonly foreign: readonly ForeignManifest[];
@@ -59,41 +62,28 @@ function readOne(document: ParsedDocument, defaultNamespace: string): Read {
   return readOurs(document, value, kindName, defaultNamespace);
 }
 
-function readOurs(document: ParsedDocument, value: object, kindName: KindName, defaultNamespace: string): Read {
-  const kind = kinds[kindName];
-  const schema = manifestSchemas[kindName];
+function readOurs(document: ParsedDocument, value: object, kind: KindName, defaultNamespace: string): Read {
+  const schema = manifestSchemas[kind];
   // A copy: the check fills in defaults.
   const object = withoutNulls(value, schema);
-  const found = check(schema, object);
-  const problems =
-    found.length > 0
-      ? found.map((problem) => ({ ...problem, message: problem.message + quotesHint(problem) }))
-      : brokenRules(kind, (object as Manifest).spec as object).map(inSpec);
-  if (problems.length > 0) {
-    const subject = subjectOf(kindName, object, defaultNamespace);
-    return {
-      problems: problems.map(({ field, message }) => problemOf(document, message, { object: subject, field })),
-    };
-  }
-  const { apiVersion, metadata, spec } = object as Manifest;
-  const { name, namespace = defaultNamespace, labels, annotations } = metadata as Partial<Manifest['metadata']>;
-  return {
-    manifest: {
-      apiVersion,
-      kind: kindName,
-      metadata: {
-        namespace,
-        name: name ?? '',
-        ...(labels === undefined ? {} : { labels }),
-        ...(annotations === undefined ? {} : { annotations }),
-      },
-      spec,
-    },
-    problems: [],
-  };
+  const problems = check(schema, object).map(withQuotesHint);
+  if (problems.length > 0) return refusedAs(subjectOf(kind, object, defaultNamespace), document, problems);
+  const manifest = completed(object as Manifest, defaultNamespace);
+  const broken = brokenRules(kinds[kind], manifest.spec).map(inSpec);
+  return broken.length > 0 ? refusedAs(nameOf(manifest), document, broken) : { manifest, problems: [] };
 }
 
-const SHOWN = 60;
+/** With its namespace, and without what a cluster adds. */
+function completed({ apiVersion, kind, metadata, spec }: Manifest, defaultNamespace: string): Manifest {
+  const { name, namespace = defaultNamespace, labels, annotations } = metadata;
+  const kept = { namespace, name, ...(labels && { labels }), ...(annotations && { annotations }) };
+  return { apiVersion, kind, metadata: kept, spec } as Manifest;
+}
+
+const refusedAs = (object: string, document: ParsedDocument, problems: readonly FieldProblem[]): Read => ({
+  problems: problems.map(({ field, message }) => problemOf(document, message, { object, field })),
+});
+
 /** `kind: List` holds others; an empty document, as behind a last `---`, holds nothing. */
 function itemsOf(document: ParsedDocument): readonly ParsedDocument[] {
   const { value, places } = document;
@@ -124,6 +114,11 @@ function lineOf({ places }: ParsedDocument, field: string): number {
   while (at !== '' && !lines.has(at)) at = at.replace(/(^|\.)[^.[\]]*$|\[[^[]*\]$/, '');
   return lines.get(at) ?? 1;
 }
+
+const withQuotesHint = (problem: FieldProblem): FieldProblem => ({
+  ...problem,
+  message: problem.message + quotesHint(problem),
+});
 
 /** YAML 1.1, which Kubernetes reads, has more booleans than people expect. */
 function quotesHint({ code, message }: FieldProblem): string {

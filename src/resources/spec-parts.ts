@@ -25,7 +25,7 @@ export const fromSecret = (description: string, secret: string) =>
 
 export const secretName = (description: string) => described(kubernetesName, description);
 
-export const deletionPolicies = ['Retain', 'Delete'] as const;
+const deletionPolicies = ['Retain', 'Delete'] as const;
 export type DeletionPolicy = (typeof deletionPolicies)[number];
 export const deletionPolicy = (usual: DeletionPolicy, description: string) =>
   writable('default', oneOf(deletionPolicies, { default: usual, description }));

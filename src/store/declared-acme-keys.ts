@@ -21,10 +21,13 @@ const columns = sql.join([
 export const findDeclaredAcmeKey = gatheredOn<Owner, DeclaredAcmeKeyRow | undefined>(async (db, owners) => {
   const [namespaces, names] = [owners.map(({ namespace }) => namespace), owners.map(({ name }) => name)];
   const { rows } = await sql<DeclaredAcmeKeyRow>`
-    select ${columns}
+    select account.*
       from unnest(${namespaces}::text[], ${names}::text[]) as wanted (namespace, object)
-      join acme_keys on origin_namespace = wanted.namespace and origin_name = wanted.object
-     where origin = 'kubernetes' and deleted_at is null`.execute(db);
+     cross join lateral (
+       select ${columns} from acme_keys
+        where origin = 'kubernetes' and origin_namespace = wanted.namespace and origin_name = wanted.object
+          and deleted_at is null
+        limit 1) as account -- one look into the index for each, however few rows the planner knows of`.execute(db);
   const found = new Map(rows.map((row) => [`${row.origin_namespace}/${row.origin_name}`, row]));
   return ({ namespace, name }) => found.get(`${namespace}/${name}`);
 });

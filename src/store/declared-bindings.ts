@@ -35,10 +35,13 @@ const columns = sql.join([
 export const findDeclaredBinding = gatheredOn<Owner, DeclaredBindingRow | undefined>(async (db, owners) => {
   const [namespaces, names] = [owners.map(({ namespace }) => namespace), owners.map(({ name }) => name)];
   const { rows } = await sql<DeclaredBindingRow>`
-    select ${columns}
+    select binding.*
       from unnest(${namespaces}::text[], ${names}::text[]) as wanted (namespace, object)
-      join external_bindings on origin_namespace = wanted.namespace and origin_name = wanted.object
-     where origin = 'kubernetes' and deleted_at is null`.execute(db);
+     cross join lateral (
+       select ${columns} from external_bindings
+        where origin = 'kubernetes' and origin_namespace = wanted.namespace and origin_name = wanted.object
+          and deleted_at is null
+        limit 1) as binding -- one look into the index for each, however few rows the planner knows of`.execute(db);
   const found = new Map(rows.map((row) => [textOf({ namespace: row.origin_namespace, name: row.origin_name }), row]));
   return (owner) => found.get(textOf(owner));
 });

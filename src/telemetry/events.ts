@@ -1,4 +1,5 @@
 // What happens in the program, one function per business event: each writes its log line and moves its metrics.
+import { clusterEvents } from './cluster-events.ts';
 import { crlEvents } from './crl-events.ts';
 import { issuanceEvents } from './issuance-events.ts';
 import { limitEvents } from './limit-events.ts';
@@ -6,6 +7,7 @@ import type { Log, LogLevel } from './log.ts';
 import { httpMethods, type Metrics, type statusClasses } from './metrics.ts';
 import { ocspEvents } from './ocsp-events.ts';
 import { operatorEvents } from './operator-events.ts';
+import { servingCertificateEvents } from './serving-certificate-events.ts';
 import { validationEvents } from './validation-events.ts';
 
 export type RequestFinished = {
@@ -50,6 +52,8 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   ...validationEvents(log, metrics),
   ...issuanceEvents(log, metrics),
   ...operatorEvents(log, metrics),
+  ...clusterEvents(log, metrics),
+  ...servingCertificateEvents(log, metrics),
 
   serverStarted(event: { readonly version: string }): void {
     metrics.build.set({ version: event.version, node: process.version }, 1);
@@ -193,21 +197,6 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   crlMarkFailed(event: { readonly signingCertIds: readonly string[]; readonly error: unknown }): void {
     metrics.crlMarkFailures.add({});
     log.warn(event, 'a revocation waits for the next sweep to reach its CRL');
-  },
-
-  servingCertificateMade(event: { readonly names: readonly string[]; readonly notAfter: Date }): void {
-    metrics.servingCertificates.add({ outcome: 'made' });
-    metrics.servingCertificateEnd.set({}, event.notAfter.getTime() / 1000);
-    log.info(event, 'serving certificate made');
-  },
-  servingCertificateRotated(event: { readonly source: string; readonly notAfter: Date }): void {
-    metrics.servingCertificates.add({ outcome: 'rotated' });
-    metrics.servingCertificateEnd.set({}, event.notAfter.getTime() / 1000);
-    log.info(event, 'serving certificate rotated; new connections get it');
-  },
-  servingCertificateRefused(event: { readonly reason: string; readonly keptUntil: Date }): void {
-    metrics.servingCertificates.add({ outcome: 'refused' });
-    log.error(event, 'new serving certificate refused; the last good one stays in use');
   },
 
   /** The task is tried again later. */

@@ -180,7 +180,6 @@ export function createMetrics() {
     ),
 
     manifestProblems: gauge('acmery_manifest_problems', 'Things wrong in the folder of manifests.', {}),
-    leader: gauge('leader_election_master_status', '1 while this process leads.', { name: ['acmery'] }),
     workQueueDepth: gauge('workqueue_depth', 'Objects that wait to be looked at.', { name: declaredElsewhere }),
     workQueueAdds: counter('workqueue_adds_total', 'Objects put into the queue.', { name: declaredElsewhere }),
     workQueueRetries: counter('workqueue_retries_total', 'Objects put back after a failure.', {
@@ -226,6 +225,35 @@ export function createMetrics() {
     requestsOverloaded: counter('acmery_http_requests_overloaded_total', 'Requests refused for overload.', { door }),
     limitHits: counter('acmery_limit_hits_total', 'What was refused because a limit was reached.', {
       limit: ['requests', 'accounts', 'orders', 'failures'],
+    }),
+
+    clusterRequests: counter('rest_client_requests_total', 'Requests to the API server, by answer.', {
+      host: declaredElsewhere,
+      method: httpMethods,
+      code: declaredElsewhere,
+    }),
+    clusterRequestSeconds: histogram(
+      'rest_client_request_duration_seconds',
+      'From a request to the API server to the head of its answer.',
+      { host: declaredElsewhere, verb: httpMethods },
+      REQUEST_SECONDS,
+    ),
+    reflectorLists: counter('reflector_lists_total', 'Times that all objects of a resource were read.', {
+      name: declaredElsewhere,
+    }),
+    reflectorWatches: counter('reflector_watches_total', 'Watches of a resource that were begun.', {
+      name: declaredElsewhere,
+    }),
+    watchFailures: counter('acmery_watch_failures_total', 'Watches of a resource that ended otherwise than asked.', {
+      resource: declaredElsewhere,
+    }),
+    leader: gauge('leader_election_master_status', '1 while this process leads.', { name: declaredElsewhere }),
+    objectEventsDropped: counter('acmery_object_events_dropped_total', 'Kubernetes events that could not be sent.', {}),
+    issuerInjections: counter('acmery_issuer_injections_total', 'Writes to Issuers of cert-manager, by outcome.', {
+      outcome: ['done', 'failed'],
+    }),
+    tokenReviews: counter('acmery_token_reviews_total', 'Tokens of the cluster that were asked about, by answer.', {
+      outcome: ['known', 'unknown', 'unavailable'],
     }),
 
     housekeeping: counter('acmery_housekeeping_rows_total', 'Rows that time ended, or that were kept long enough.', {

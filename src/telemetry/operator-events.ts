@@ -51,10 +51,6 @@ export const operatorEvents = (log: Log, metrics: Metrics) => ({
     for (const problem of problems) log.error({ folder }, `a manifest is not taken: ${problem}`);
     log.info({ folder, objects, problems: problems.length }, 'manifests read');
   },
-  leadershipChanged({ isLeader }: { readonly isLeader: boolean }): void {
-    metrics.leader.set({ name: 'acmery' }, isLeader ? 1 : 0);
-    log.info(isLeader ? 'this process leads: it reconciles custom resources' : 'this process does not lead any more');
-  },
 });
 
 /** controller-runtime's words. */

@@ -1,23 +1,18 @@
 // The API server here is a plain HTTPS server: these tests are about connections, credentials, retries and errors.
-import { createPublicKey, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import forge from 'node-forge';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openCluster } from '../../src/kubernetes/client.ts';
 import { checkClusterAccess } from '../../src/kubernetes/cluster-access.ts';
 import { ClusterError } from '../../src/kubernetes/cluster-error.ts';
+import { apiServer, json, kubeconfigOf, serverCertificate, status, tls } from '../support/api-server.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'acmery-cluster-'));
 afterAll(() => rm(folder, { recursive: true }));
-const tls = selfSigned();
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => unknown;
 
 test('a request carries method, path, body, content type and token, and gives the JSON of the answer', async () => {
   await using api = await apiServer(async (request, response) =>
@@ -66,7 +61,7 @@ test('200 calls at once use at most 32 connections', async () => {
 test('a renewed ca.crt is used without a restart', async () => {
   await using api = await apiServer((_request, response) => json(response, 200, {}));
   await api.cluster.request({ method: 'GET', path: '/version' });
-  await writeFile(api.caFile, selfSigned().cert);
+  await writeFile(api.caFile, serverCertificate().cert);
   await expect(api.cluster.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
     reason: 'Unreachable',
   });
@@ -77,14 +72,14 @@ test('a renewed ca.crt is used without a restart', async () => {
 test('connections made with a former ca.crt are closed', async () => {
   await using api = await apiServer((_request, response) => json(response, 200, {}));
   await api.cluster.request({ method: 'GET', path: '/version' });
-  await writeFile(api.caFile, `${selfSigned().cert}${tls.cert}`);
+  await writeFile(api.caFile, `${serverCertificate().cert}${tls.cert}`);
   await api.cluster.request({ method: 'GET', path: '/version' });
   await expect.poll(api.openConnections).toBe(1);
   expect(api.connections()).toBe(2);
 });
 
 test('a server whose certificate is of another CA is not spoken to', async () => {
-  await using api = await apiServer((_request, response) => json(response, 200, {}), { ca: selfSigned().cert });
+  await using api = await apiServer((_request, response) => json(response, 200, {}), { ca: serverCertificate().cert });
   const error = await failureOf(api.cluster.request({ method: 'GET', path: '/version' }));
   expect(error).toMatchObject({ code: 0, reason: 'Unreachable' });
   expect(error.message).toContain('self-signed certificate');
@@ -207,6 +202,21 @@ test('the deadline ends a request whose answer does not come, or comes only in p
     expect(error).toMatchObject({ code: 0, reason: 'Timeout' });
     expect(error.message).toContain('did not answer within 100 ms');
   }
+});
+
+test('the deadline ends a request that waits for a connection', async () => {
+  // Accepts and says nothing, as behind a firewall that drops what comes back.
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  onTestFinished(() => void silent.close());
+  const address = silent.address();
+  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const kubeconfig = join(folder, 'silent.kubeconfig');
+  await writeFile(kubeconfig, kubeconfigOf({ server: `https://127.0.0.1:${port}` }, { token: 'x' }));
+  await using cluster = await openCluster({ kubeconfig });
+  await expect(cluster?.request({ method: 'GET', path: '/x', timeoutMs: 100 })).rejects.toMatchObject({
+    reason: 'Timeout',
+  });
 });
 
 test('an abort ends the request with its reason, before and while it runs', async () => {
@@ -370,67 +380,6 @@ test('doctor: refused credentials and a server that is away are problems, each w
   ]);
 });
 
-type ApiOptions = { readonly basePath?: string; readonly ca?: string; readonly user?: object };
-
-/** An HTTPS server and a cluster opened with a kubeconfig for it; token-1 is the token until it is set anew. */
-async function apiServer(handler: Handler, options: ApiOptions = {}) {
-  const requests: { headers: IncomingMessage['headers']; body: string; atMs: number }[] = [];
-  let connections = 0;
-  const server = createServer(tls, (request, response) => {
-    const recorded = { headers: request.headers, body: '', atMs: performance.now() };
-    requests.push(recorded);
-    request.on('data', (chunk) => {
-      recorded.body += chunk;
-    });
-    void handler(request, response);
-  });
-  let openConnections = 0;
-  server.on('secureConnection', (socket) => {
-    connections++;
-    openConnections++;
-    socket.on('close', () => openConnections--);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
-
-  const caFile = join(folder, `${port}.ca.crt`);
-  const kubeconfig = join(folder, `${port}.kubeconfig`);
-  const entry = { server: `https://127.0.0.1:${port}${options.basePath ?? ''}`, 'certificate-authority': caFile };
-  const setToken = (token: string) => writeFile(kubeconfig, kubeconfigOf(entry, options.user ?? { token }));
-  await writeFile(caFile, options.ca ?? tls.cert);
-  await setToken('token-1');
-  const cluster = await openCluster({ kubeconfig });
-  if (cluster === undefined) throw new Error('a kubeconfig gives a cluster');
-  const stop = async (): Promise<void> => {
-    server.closeAllConnections();
-    server.close();
-    await once(server, 'close');
-  };
-  return {
-    cluster,
-    requests,
-    connections: () => connections,
-    openConnections: () => openConnections,
-    caFile,
-    setToken,
-    stop,
-    async [Symbol.asyncDispose]() {
-      await cluster[Symbol.asyncDispose]();
-      await stop();
-    },
-  };
-}
-
-function json(response: ServerResponse, code: number, body: unknown): void {
-  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-}
-
-function status(reason: string, message: string): object {
-  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message };
-}
-
 async function failureOf(work: Promise<unknown>): Promise<ClusterError> {
   const error: unknown = await work.then(
     () => undefined,
@@ -438,31 +387,4 @@ async function failureOf(work: Promise<unknown>): Promise<ClusterError> {
   );
   if (!(error instanceof ClusterError)) throw new Error(`expected a ClusterError, got ${error}`);
   return error;
-}
-
-/** JSON is YAML. */
-function kubeconfigOf(cluster: object, user: object, context = 'test', name = 'test'): string {
-  return JSON.stringify({
-    clusters: [{ name, cluster }],
-    users: [{ name, user }],
-    contexts: [{ name, context: { cluster: name, user: name, namespace: 'acmery-system' } }],
-    'current-context': context,
-  });
-}
-
-function selfSigned(): { key: string; cert: string } {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const key = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
-  const certificate = forge.pki.createCertificate();
-  certificate.publicKey = forge.pki.publicKeyFromPem(
-    createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString(),
-  );
-  certificate.validity.notBefore = new Date(Date.now() - 3_600_000);
-  certificate.validity.notAfter = new Date(Date.now() + 3_600_000);
-  const name = [{ name: 'commonName', value: randomUUID() }];
-  certificate.setSubject(name);
-  certificate.setIssuer(name);
-  certificate.setExtensions([{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }]);
-  certificate.sign(forge.pki.privateKeyFromPem(key), forge.md.sha256.create());
-  return { key, cert: forge.pki.certificateToPem(certificate) };
 }

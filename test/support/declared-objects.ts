@@ -23,7 +23,7 @@ import {
 } from '../../src/resources/resource.ts';
 import { answered, type DeclaredOutputs, declaredOutputs } from './declared-outputs.ts';
 
-type Manifest = ResourceKey & {
+export type Manifest = ResourceKey & {
   readonly spec: object;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;

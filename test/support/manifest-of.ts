@@ -23,7 +23,7 @@ export const refusedFields = (kind: KindName, spec: unknown): readonly (string |
 export function acceptedSpec(kind: KindName, spec: unknown): object {
   const [manifest] = read(kind, spec).manifests;
   if (manifest === undefined) throw new Error(`${kind} is refused: ${JSON.stringify(spec)}`);
-  return manifest.spec as object;
+  return manifest.spec;
 }
 
 /** Of a change from one accepted spec to another. */

@@ -11,7 +11,7 @@ export type SpecCase = {
 };
 export type UpdateCase = SpecCase & { readonly before: Spec };
 
-export const PUBLIC_KEY = `-----BEGIN PUBLIC KEY-----
+const PUBLIC_KEY = `-----BEGIN PUBLIC KEY-----
 MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEe9d4vSiE9LY3WNofkdy0c92l5+sm
 45LQBdGYAsHPNtKhyKNqfxb7vsoo5+ZKCo5XALs9t9y8J0CKW3NNIq9cew==
 -----END PUBLIC KEY-----

@@ -1,0 +1,72 @@
+// A cluster: objects from its API server, keys in its Secrets, callers by its tokens.
+import { hostname } from 'node:os';
+import { SettingsError } from '../config/load.ts';
+import type { Settings } from '../config/settings.ts';
+import { publicHostName } from '../core/urls.ts';
+import { openCluster } from '../kubernetes/client.ts';
+import { EventRecorder } from '../kubernetes/event-recorder.ts';
+import { issuerInjection } from '../kubernetes/issuer-injection.ts';
+import { leaseLeadership } from '../kubernetes/lease.ts';
+import { clusterOutputs } from '../kubernetes/outputs.ts';
+import { secretKeyStore } from '../kubernetes/secret-key-store.ts';
+import { openClusterSource } from '../kubernetes/source.ts';
+import { clusterCallerReview } from '../kubernetes/token-review.ts';
+import { caNamespacesOf, releaseNamespace, type World, type WorldOptions } from './world.ts';
+
+const LEASE = 'acmery';
+
+/** Undefined where there is no cluster. Throws SettingsError for URLs that nobody in it could reach. */
+export async function openClusterWorld({ settings, events, scope }: WorldOptions): Promise<World | undefined> {
+  const cluster = await openCluster({ kubeconfig: settings.kubeconfig });
+  if (cluster === undefined) return undefined;
+  scope.use(cluster);
+  requireReachable(settings);
+  const namespace = releaseNamespace(settings, cluster.namespace);
+  const instance = settings.podName ?? hostname();
+  const namespaces = settings.watchNamespaces;
+  const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass: settings.resourceClass }));
+  const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
+  return {
+    keys: secretKeyStore({ cluster, namespace }),
+    review: clusterCallerReview({ cluster, events }),
+    declared: {
+      source,
+      outputs: clusterOutputs(cluster),
+      events: recorder,
+      leadership: () => leaseLeadership({ cluster, events, namespace, name: LEASE, instance }),
+      namespace,
+      caNamespaces: caNamespacesOf(settings, namespace),
+    },
+    isCluster: true,
+    ...(settings.certManagerInjection === 'on' && {
+      besideOperator: (anchors) => runInjection(issuerInjection({ cluster, events, source, anchors, namespaces })),
+    }),
+  };
+}
+
+function runInjection(injection: { run(signal: AbortSignal): Promise<void> }): AsyncDisposable {
+  const stopping = new AbortController();
+  const running = injection.run(stopping.signal);
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+const LOOPBACK = /^(localhost|.*\.localhost|127\..*|\[?::1\]?)$/;
+
+/** Both stand in clients and certificates for years. */
+function requireReachable({ publicUrl, httpUrl }: Settings): void {
+  const lines = [
+    ['ACMERY_PUBLIC_URL', publicUrl, publicHostName(publicUrl)],
+    ['ACMERY_HTTP_URL', httpUrl, new URL(httpUrl).hostname],
+  ]
+    .filter(([, , host = '']) => LOOPBACK.test(host))
+    .map(
+      ([name, url]) =>
+        `${name}: expected a URL that clients in the cluster reach, because a cluster is configured, got ${url}. To leave the cluster alone, unset KUBECONFIG or give --manifests.`,
+    );
+  if (lines.length > 0) throw new SettingsError(lines);
+}
