@@ -2,7 +2,7 @@
 import type { CreateInput } from '../resources/field.ts';
 import type { externalBindingFields } from '../resources/fields.ts';
 import { insertExternalBinding } from '../store/external-bindings.ts';
-import { recordChange } from './audit-events.ts';
+import { recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Caller } from './caller.ts';
 import { auditedExternalBinding, type ExternalBindingView, externalBindingView } from './external-bindings.ts';
@@ -29,13 +29,10 @@ export async function createExternalBinding(
     order_validations: canonicalOrderValidations(input.order_validations),
   });
   const { id } = binding;
-  const row = await ca.database.inTransaction(async (tx) => {
-    const inserted = await insertExternalBinding(tx, binding);
-    if (inserted === undefined) throw unknownReference('directory', input.directory_id);
-    const after = auditedExternalBinding(inserted);
-    await recordChange(tx, caller, now, { action: 'create', kind: 'external_binding', id, after });
-    return inserted;
-  });
+  const after = auditedExternalBinding(binding);
+  const record = recordOf(caller, now, { action: 'create', kind: 'external_binding', id, after });
+  const row = await insertExternalBinding(ca.database.db, binding, record);
+  if (row === undefined) throw unknownReference('directory', input.directory_id);
   return externalBindingView(ca, caller, row);
 }
 

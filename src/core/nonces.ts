@@ -1,15 +1,15 @@
 // Anti-replay nonces (RFC 8555 section 6.5): made without a store, spent once in the whole cluster.
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   deleteSpentNonces,
   findNonceKey,
   insertNonceKey,
   type NonceClaim,
   type NonceClaimed,
-  type NonceKey,
 } from '../store/nonces.ts';
 import { AcmeError } from './acme-error.ts';
 import type { Ca } from './ca.ts';
+import { hmacSha256 } from './hmac.ts';
 
 export type Nonces = {
   /** A fresh one; asks nobody. */
@@ -33,13 +33,15 @@ const UNIQUE_BYTES = 12;
 const MAC_BYTES = 16;
 const TEXT = /^[A-Za-z0-9_-]+$/;
 
+type MacKey = { readonly kid: string; readonly mac: (message: Buffer) => Buffer };
+
 /** Reads the key that all replicas share, or makes it. */
 export async function openNonces({ database: { db }, clock }: Pick<Ca, 'database' | 'clock'>): Promise<Nonces> {
   let current = await sharedKey();
 
-  async function sharedKey(): Promise<NonceKey> {
+  async function sharedKey(): Promise<MacKey> {
     const found = await findNonceKey(db);
-    if (found !== undefined) return found;
+    if (found !== undefined) return { kid: found.kid, mac: hmacSha256(found.key) };
     await insertNonceKey(db, { kid: randomBytes(9).toString('base64url'), key: randomBytes(32) });
     return sharedKey();
   }
@@ -87,7 +89,7 @@ export async function sweepNonces({ database: { db }, clock }: Ca): Promise<void
   while ((await deleteSpentNonces(db, end, SWEEP_BATCH)) === SWEEP_BATCH);
 }
 
-function isOurs(key: NonceKey, bytes: Buffer): boolean {
+function isOurs(key: MacKey, bytes: Buffer): boolean {
   const unique = bytes.subarray(0, UNIQUE_BYTES);
   return timingSafeEqual(macOf(key, unique), bytes.subarray(UNIQUE_BYTES));
 }
@@ -103,8 +105,7 @@ function randomPieces(size: number): () => Buffer {
   };
 }
 
-const macOf = ({ key }: NonceKey, unique: Buffer): Buffer =>
-  createHmac('sha256', key).update(unique).digest().subarray(0, MAC_BYTES);
+const macOf = ({ mac }: MacKey, unique: Buffer): Buffer => mac(unique).subarray(0, MAC_BYTES);
 
 function timeBytes(seconds: number): Buffer {
   const bytes = Buffer.alloc(TIME_BYTES);

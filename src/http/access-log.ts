@@ -5,21 +5,22 @@ import type { Exchange } from './exchange.ts';
 
 const LONGEST_PATH = 256;
 
-export function logWhenEnded(exchange: Exchange, door: { name: string; accessLevel: LogLevel }, events: Events): void {
-  const { head, response, traceId, startedAt } = exchange;
-  response.on('close', () => {
-    events.requestFinished({
-      door: door.name,
-      requestId: head.requestId,
-      method: head.method,
-      route: exchange.route,
-      path: head.path.slice(0, LONGEST_PATH),
-      status: response.writableFinished ? response.statusCode : undefined,
-      durationMs: performance.now() - startedAt,
-      bytes: exchange.bytes,
-      client: head.clientAddress,
-      traceId,
-      level: door.accessLevel,
-    });
+export function logEnded(
+  { request, response, route, traceId, startedAt, bytes }: Exchange,
+  door: { readonly name: string; readonly accessLevel: LogLevel },
+  events: Events,
+): void {
+  events.requestFinished({
+    door: door.name,
+    requestId: request.requestId,
+    method: request.method,
+    route,
+    path: request.path.slice(0, LONGEST_PATH),
+    status: response.writableFinished ? response.statusCode : undefined,
+    durationMs: performance.now() - startedAt,
+    bytes,
+    client: request.clientAddress,
+    traceId,
+    level: door.accessLevel,
   });
 }

@@ -1,6 +1,6 @@
 // Who the client is: the peer of the connection, or, behind proxies that the operator trusts, the hop they vouch for.
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, SocketAddress } from 'node:net';
+import { BlockList, isIP, type Socket, SocketAddress } from 'node:net';
 import { forwardedForHops, forwardedHops, type Hops } from './forwarded.ts';
 
 export type TrustedProxies = {
@@ -27,18 +27,39 @@ export function trustedProxies(ranges: readonly string[]): TrustedProxies {
   };
 }
 
+/** The other end of a connection. */
+export type Peer = { readonly address: string; readonly isTrusted: boolean };
+
+/** Looks at each connection once: its peer stays. */
+export function peersOf(trusted: TrustedProxies): (socket: Socket) => Peer {
+  const known = new WeakMap<Socket, Peer>();
+  return (socket) => {
+    const peer = known.get(socket) ?? peerAt(socket.remoteAddress ?? '', trusted);
+    known.set(socket, peer);
+    return peer;
+  };
+}
+
+export function peerAt(remoteAddress: string, trusted: TrustedProxies): Peer {
+  const address = canonicalAddress(remoteAddress) ?? remoteAddress;
+  return { address, isTrusted: trusted.has(address) };
+}
+
 /**
  * The rightmost hop that is no trusted proxy. Headers of an untrusted peer are not looked at; a hop that is no address
  * gives the peer. Where both headers are there and name different clients the answer is undefined: a proxy sets one of
  * them and passes the other on as the client sent it, and from here nobody can tell which.
  */
-export function clientAddress(peer: string, headers: IncomingHttpHeaders, trusted: TrustedProxies): string | undefined {
-  const peerAddress = canonicalAddress(peer) ?? peer;
-  if (!trusted.has(peerAddress)) return peerAddress;
+export function clientAddress(
+  { address: peer, isTrusted }: Peer,
+  headers: IncomingHttpHeaders,
+  trusted: TrustedProxies,
+): string | undefined {
+  if (!isTrusted) return peer;
   const named = [hopsIn(headers['x-forwarded-for'], forwardedForHops), hopsIn(headers.forwarded, forwardedHops)].filter(
     (hops) => hops !== undefined,
   );
-  const [first = peerAddress, second = first] = named.map((hops) => vouchedFor(hops, peerAddress, trusted));
+  const [first = peer, second = first] = named.map((hops) => vouchedFor(hops, peer, trusted));
   return first === second ? first : undefined;
 }
 

@@ -35,4 +35,6 @@ export const serverOptions = (limits: ListenLimits) => ({
   connectionsCheckingInterval: Math.max(20, Math.min(limits.headersMs, limits.requestMs) / 4),
   // The base answers a missing Host itself, in the door's words.
   requireHostHeader: false,
+  // No stream for a body that does not come.
+  optimizeEmptyRequests: true,
 });

@@ -4,7 +4,7 @@ import { discardRest, isAwaitingContinue } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import type { CrossOrigin, HttpHeaders, HttpReply } from './route.ts';
 
-const everyReply: HttpHeaders = {
+const everyReply = {
   'X-Content-Type-Options': 'nosniff',
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -12,30 +12,59 @@ const everyReply: HttpHeaders = {
 };
 const ONE_YEAR_SECONDS = 31_536_000;
 
-/** Headers of the reply win over ours. Throws, with nothing sent, when a header cannot be sent. */
-export function sendReply({ request, response, head }: Exchange, reply: HttpReply, crossOrigin?: CrossOrigin): number {
-  const body = typeof reply.body === 'string' ? Buffer.from(reply.body) : (reply.body ?? Buffer.alloc(0));
-  const mayHaveBody = reply.status >= 200 && reply.status !== 204 && reply.status !== 304;
-  const headers = {
-    ...everyReply,
-    ...(request.socket instanceof TLSSocket && !isLocal(request.headers.host)
-      ? { 'Strict-Transport-Security': `max-age=${ONE_YEAR_SECONDS}` }
-      : {}),
-    ...(crossOrigin === undefined ? {} : crossOriginHeaders(crossOrigin)),
-    ...(mayHaveBody ? { 'Content-Length': String(body.length) } : {}),
-    'X-Request-Id': head.requestId,
-  };
-  for (const [name, value] of [...Object.entries(headers), ...Object.entries(reply.headers ?? {})])
-    response.setHeader(name, value);
-  // Without `100 Continue` the client sends no body, but the parser waits for one: this connection cannot go on.
-  if (!request.complete && isAwaitingContinue(request) && request.readableFlowing === null)
-    response.setHeader('Connection', 'close');
+/** Name, value, and the name as it is compared. */
+type CommonHeader = readonly [name: string, value: string, key: string];
+export type CommonHeaders = readonly CommonHeader[];
 
-  response.writeHead(reply.status);
+const common = (name: string, value: string): CommonHeader => [name, value, name.toLowerCase()];
+const transportSecurity = common('Strict-Transport-Security', `max-age=${ONE_YEAR_SECONDS}`);
+
+/** Those of every reply of a door. */
+export const commonHeaders = (crossOrigin: CrossOrigin | undefined): CommonHeaders =>
+  Object.entries({
+    ...everyReply,
+    ...(crossOrigin && {
+      'Access-Control-Allow-Origin': crossOrigin.origin,
+      'Access-Control-Expose-Headers': crossOrigin.exposedHeaders.join(', '),
+    }),
+  }).map(([name, value]) => common(name, value));
+
+/** Headers of the reply win over ours. Throws, with nothing sent, when a header cannot be sent. */
+export function sendReply(
+  { incoming, response, request }: Exchange,
+  reply: HttpReply,
+  everyones: CommonHeaders,
+): number {
+  const { status, body = '', headers = {} } = reply;
+  const mayHaveBody = status >= 200 && status !== 204 && status !== 304;
+  const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+  // One flat list, checked and written at once: header by header node:http would keep a table of them.
+  const lines: string[] = [];
+  const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
+  const add = ([name, value, key]: CommonHeader) => {
+    if (!own.has(key)) lines.push(name, value);
+  };
+  for (const header of everyones) add(header);
+  if (incoming.socket instanceof TLSSocket && !isLocal(incoming.headers.host)) add(transportSecurity);
+  if (mayHaveBody) lines.push('Content-Length', String(size));
+  lines.push('X-Request-Id', request.requestId);
+  for (const [name, value] of Object.entries(headers)) {
+    if (typeof value === 'string') lines.push(name, value);
+    else for (const line of value) lines.push(name, line);
+  }
+  // Without `100 Continue` the client sends no body, but the parser waits for one: this connection cannot go on.
+  if (!incoming.complete && isAwaitingContinue(incoming) && incoming.readableFlowing === null)
+    lines.push('Connection', 'close');
+
+  response.writeHead(status, lines);
   // To HEAD node:http leaves the body out by itself.
-  response.end(mayHaveBody ? body : undefined);
-  discardRest(request);
-  return head.method === 'HEAD' ? 0 : body.length;
+  if (!mayHaveBody) response.end();
+  else if (typeof body !== 'string') response.end(body);
+  // ASCII goes out behind the head as it is, in one piece; the head must not become UTF-8.
+  else if (body.length === size) response.end(body, 'latin1');
+  else response.end(Buffer.from(body));
+  discardRest(incoming);
+  return request.method === 'HEAD' ? 0 : size;
 }
 
 /** What a browser asks before it sends a request to another origin. */
@@ -43,11 +72,6 @@ export const preflightHeaders = (crossOrigin: CrossOrigin, allow: readonly strin
   'Access-Control-Allow-Methods': allow.join(', '),
   'Access-Control-Allow-Headers': crossOrigin.allowedHeaders.join(', '),
   'Access-Control-Max-Age': String(crossOrigin.maxAgeSeconds),
-});
-
-const crossOriginHeaders = ({ origin, exposedHeaders }: CrossOrigin): HttpHeaders => ({
-  'Access-Control-Allow-Origin': origin,
-  'Access-Control-Expose-Headers': exposedHeaders.join(', '),
 });
 
 // A browser would carry the rule to every other port of the developer's machine.

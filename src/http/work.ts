@@ -1,33 +1,48 @@
 // How much is worked on at once, and for how long.
 import { RefusedRequest, refusal } from './refusals.ts';
 
-export type WorkGate = <T>(work: () => T | Promise<T>) => Promise<T>;
+/** `abort` is called when the deadline passes; the work itself ends when it heeds its signal, and counts until then. */
+export type WorkGate = <T>(
+  work: () => T | Promise<T>,
+  deadlineMs: number,
+  abort: (reason: Error) => void,
+) => T | Promise<T>;
 
-/** At most `limit` at once. What comes beyond it is refused on the spot: a queue would only make everybody late. */
+/**
+ * At most `limit` at once. What comes beyond it is refused on the spot: a queue would only make everybody late. Work that
+ * is done as soon as it is begun needs neither a count nor a deadline.
+ */
 export function workGate(limit: number, counted: (inWork: number) => void): WorkGate {
   let inWork = 0;
   const step = (by: number) => {
     inWork += by;
     counted(inWork);
   };
-  return async (work) => {
+  return (work, deadlineMs, abort) => {
     if (inWork >= limit) throw new RefusedRequest(refusal('overloaded'));
+    const begun = work();
+    if (!(begun instanceof Promise)) return begun;
     step(1);
-    try {
-      return await work();
-    } finally {
-      step(-1);
-    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        const reason = new RefusedRequest(refusal('deadline_passed'));
+        abort(reason);
+        reject(reason);
+      }, deadlineMs);
+      const over = () => {
+        clearTimeout(timer);
+        step(-1);
+      };
+      begun.then(
+        (result) => {
+          over();
+          resolve(result);
+        },
+        (error: unknown) => {
+          over();
+          reject(error);
+        },
+      );
+    });
   };
-}
-
-/** Gives up waiting after the deadline, having called `abort`; the work itself ends when it heeds its signal. */
-export function withDeadline<T>(work: Promise<T>, deadlineMs: number, abort: (reason: Error) => void): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    const reason = new RefusedRequest(refusal('deadline_passed'));
-    abort(reason);
-    reject(reason);
-  }, deadlineMs);
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -7,7 +7,7 @@ export type KubernetesObject = {
   readonly [field: string]: unknown;
 };
 
-export type ObjectMeta = {
+type ObjectMeta = {
   readonly name: string;
   readonly namespace?: string;
   readonly uid: string;

@@ -70,7 +70,9 @@ async function pause(backOff: BackOff, reflection: Reflection, error: unknown, s
   const { events, path: resource, isOptional = false } = reflection;
   const isKnown = error instanceof ClusterError;
   if (!isKnown) events.internalError({ where: `watch of ${resource}`, error });
-  const retryInMs = backOff.failed(performance.now(), isKnown ? error.retryAfterMs : undefined);
+  // A silence was a wait already.
+  const wasSilent = isKnown && error.code === 0 && error.reason === 'Timeout';
+  const retryInMs = wasSilent ? 0 : backOff.failed(performance.now(), isKnown ? error.retryAfterMs : undefined);
   events.watchFailed({
     resource,
     attempt: backOff.failures,

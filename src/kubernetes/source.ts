@@ -5,6 +5,7 @@ import { CLASS_LABEL } from '../resources/annotations.ts';
 import { FINALIZER, type KindName, kindNames, type Resource } from '../resources/resource.ts';
 import type { Events } from '../telemetry/events.ts';
 import { APPLY, corePath, MERGE, NAMESPACES, resourcePath } from './api-paths.ts';
+import { BackOff } from './back-off.ts';
 import { Cache, type CacheChange } from './cache.ts';
 import type { Cluster } from './client.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
@@ -20,6 +21,7 @@ export type ClusterSourceOptions = {
   /** Only objects with this value of the label `acmery.io/class`; undefined: only objects without the label. */
   readonly resourceClass?: string | undefined;
   readonly inactivityMs?: number;
+  readonly newBackOff?: () => BackOff;
 };
 
 const STATUS_MANAGER = 'acmery-status';
@@ -27,7 +29,7 @@ const EVERYWHERE = '';
 
 /** Nothing is sent before `follow`. */
 export function openClusterSource(options: ClusterSourceOptions): ResourceSource & AsyncDisposable {
-  const { cluster, events, namespaces, resourceClass, inactivityMs } = options;
+  const { cluster, events, namespaces, resourceClass, inactivityMs, newBackOff = () => new BackOff() } = options;
   const stop = new AbortController();
   const scopes = namespaces ?? [EVERYWHERE];
   let handlers: ChangeHandlers | undefined;
@@ -53,10 +55,10 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
     const labelSelector = resourceClass === undefined ? `!${CLASS_LABEL}` : `${CLASS_LABEL}=${resourceClass}`;
     const ofResources = followed.map(({ kind, scope, cache }) => {
       const path = resourcePath(kind, scope === EVERYWHERE ? undefined : scope);
-      return { ...common, cache, path, labelSelector };
+      return { ...common, cache, path, labelSelector, backOff: newBackOff() };
     });
     return namespaces === undefined
-      ? [...ofResources, { ...common, cache: namespaceCache, path: NAMESPACES }]
+      ? [...ofResources, { ...common, cache: namespaceCache, path: NAMESPACES, backOff: newBackOff() }]
       : ofResources;
   };
   const caches = [...followed.map(({ cache }) => cache), ...(namespaces === undefined ? [namespaceCache] : [])];

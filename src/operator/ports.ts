@@ -57,6 +57,7 @@ export type Outputs = {
     output: Pick<Output, 'kind' | 'name'>,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, string>> | undefined>;
+  /** Leaves one that is not ours. */
   remove(owner: Resource, output: Pick<Output, 'kind' | 'name'>, signal: AbortSignal): Promise<void>;
 };
 

@@ -1,5 +1,6 @@
 // Statements on external_bindings: EAB tokens.
 import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
+import { type AuditRecord, auditOf } from './audit.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
@@ -44,20 +45,27 @@ const slugOfDirectory = sql<string>`(select slug from directories where id = ext
 );
 const isUnused = sql<SqlBool>`(acme_key_id is null and deleted_at is null)`;
 
-/** Holds the directory against deletion. Undefined when it is not there. Fails by external_bindings_key_id_key. */
+/**
+ * Holds the directory against deletion, and writes the record of it. Undefined, with no record, when the directory is not
+ * there. Fails by external_bindings_key_id_key.
+ */
 export async function insertExternalBinding(
-  tx: Tx,
+  db: Db,
   binding: NewExternalBinding,
+  record: AuditRecord,
 ): Promise<ExternalBindingRow | undefined> {
   const { rows } = await sql<ExternalBindingRow>`
     with directory as (
-      select id, slug from directories where id = ${binding.directory_id} and deleted_at is null for share)
-    insert into external_bindings (id, origin, created_at, directory_id, name, key_id, mac_sealed, order_validations)
-    select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name}::text,
-           ${binding.key_id}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
-      from directory
-    returning ${sql.join(externalBindingColumns.map((column) => sql.ref(`external_bindings.${column}`)))},
-              (select slug from directory) as slug`.execute(tx);
+      select id, slug from directories where id = ${binding.directory_id} and deleted_at is null for share),
+    inserted as (
+      insert into external_bindings (id, origin, created_at, directory_id, name, key_id, mac_sealed, order_validations)
+      select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name}::text,
+             ${binding.key_id}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
+        from directory
+      returning ${sql.join(externalBindingColumns.map((column) => sql.ref(`external_bindings.${column}`)))}),
+    recorded as (${auditOf(sql`inserted`, record)})
+    select ${sql.join(externalBindingColumns.map((column) => sql.ref(`inserted.${column}`)))}, directory.slug
+      from inserted, directory`.execute(db);
   return rows[0];
 }
 

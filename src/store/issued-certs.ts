@@ -47,7 +47,7 @@ export const listIssuedCertRows = (
   page: Paging,
   now: Date,
 ): Promise<PageOfRows<IssuedCertRow> | undefined> =>
-  rowsOfPage(db, 'issued_certs', page, listQuery({ db, filter, page, range: rangeOf(filter, now) }).execute());
+  rowsOfPage(db, 'issued_certs', page, listQuery({ db, filter, page, range: rangeOf(filter, now) }));
 
 /**
  * How many certificates of a CA are neither revoked nor expired, `limit` at most. In the order of the index that has

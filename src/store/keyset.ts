@@ -1,5 +1,6 @@
 // Keyset paging: a page begins after the row that ended the one before, wherever inserts have moved it since.
-import { type Expression, type Kysely, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import { type Compilable, type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely';
+import type { Db } from './database.ts';
 import type { Tables } from './tables.ts';
 
 export type PageRequest<Sort extends string = string> = {
@@ -42,11 +43,11 @@ export const columnsBy = (sort: NameOrId): readonly NameOrId[] => (sort === 'nam
 
 /** Undefined when the row to begin after does not exist; see rowsOfPage. */
 export const readPage = <T extends keyof Tables, Row>(
-  db: Kysely<Tables>,
+  db: Db,
   query: SelectQueryBuilder<Tables, T, Row>,
   keyset: Keyset<T>,
   page: Paging,
-): Promise<PageOfRows<Row> | undefined> => rowsOfPage(db, keyset.table, page, pageQuery(query, keyset, page).execute());
+): Promise<PageOfRows<Row> | undefined> => rowsOfPage(db, keyset.table, page, pageQuery(query, keyset, page));
 
 /**
  * The page of a query, in the order of its index. `= any` keeps the column in the order that is asked for: given
@@ -82,7 +83,7 @@ export function pageQuery<T extends keyof Tables, Sources, From extends keyof So
 
 /** One page out of several that have the same order and no row in common. */
 export const mergedPages = <Row>(
-  db: Kysely<Tables>,
+  db: Db,
   queries: readonly Expression<Row>[],
   columns: readonly string[],
   page: Paging,
@@ -94,18 +95,23 @@ export const mergedPages = <Row>(
     )
     .limit(sql.lit(rowsAskedFor(page)));
 
+/** Lists have connections of their own, on which Postgres plans by what a filter says: those of `db` go to another handle. */
+export const listOn = (db: Db, lists: Db): void => void listHandles.set(db, lists);
+
+const listHandles = new WeakMap<Db, Db>();
+
 /**
  * The rows of a page, without the one more that tells of another page. Undefined when the row to begin after does not
  * exist. It need not be in the list any more: a filter may have lost it, or a deletion, and the next page still begins
  * where it stood.
  */
 export async function rowsOfPage<Row>(
-  db: Kysely<Tables>,
+  db: Db,
   table: keyof Tables,
   { limit, after }: Paging,
-  query: Promise<readonly Row[]>,
+  query: Compilable<Row>,
 ): Promise<PageOfRows<Row> | undefined> {
-  const rows = await query;
+  const { rows } = await (listHandles.get(db) ?? db).executeQuery(query.compile());
   if (rows.length > 0 || after === undefined || (await exists(db, table, after)))
     return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
   return undefined;
@@ -139,7 +145,7 @@ function boundOf<T extends keyof Tables>(
 // In the text of the statement, so that Postgres knows it when it plans once for all values; few sizes, few texts.
 const rowsAskedFor = ({ limit }: Paging): number => [11, 51, 201].find((size) => size > limit) ?? limit + 1;
 
-async function exists(db: Kysely<Tables>, table: keyof Tables, id: string): Promise<boolean> {
+async function exists(db: Db, table: keyof Tables, id: string): Promise<boolean> {
   const { rows } = await sql`select from ${sql.table(table)} where id = ${id}`.execute(db);
   return rows.length > 0;
 }

@@ -55,8 +55,7 @@ export const listOrderRows = (
   filter: OrderFilter,
   page: Paging,
   now: Date,
-): Promise<PageOfRows<OrderRow> | undefined> =>
-  rowsOfPage(db, 'orders', page, listQuery({ db, filter, page, now }).execute());
+): Promise<PageOfRows<OrderRow> | undefined> => rowsOfPage(db, 'orders', page, listQuery({ db, filter, page, now }));
 
 function listQuery(list: List) {
   const { db, filter, page, now } = list;

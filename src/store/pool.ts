@@ -20,8 +20,12 @@ export type PoolLimits = {
  * was small would go on reading all of it. And no statement here is worth compiling.
  */
 const PLANNER_OPTIONS = '-c enable_bitmapscan=off -c enable_seqscan=off -c jit=off';
-/** What is looked up by its key needs one plan; a list needs that of its filter. */
-const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
+/**
+ * What is looked up by its key needs one plan, made once a connection: made for each value it costs as much as the statement.
+ * A list needs that of its filter, unless Postgres finds that it makes no difference.
+ */
+export type Plans = 'once' | 'by value';
+const planCacheMode: Readonly<Record<Plans, string>> = { once: 'force_generic_plan', 'by value': 'auto' };
 /** After so long without traffic the kernel asks whether the server is still there. */
 const KEEP_ALIVE_MS = 30_000;
 /** How much later than the server we give up on a statement: by then the connection itself is dead. */
@@ -44,9 +48,10 @@ export class ConnectionPool {
     limits: PoolLimits,
     applicationName: string,
     onIdleError: (error: Error) => void,
+    plans: Plans,
   ) {
     this.#target = target;
-    this.#config = clientConfig(target, limits, applicationName);
+    this.#config = clientConfig(target, limits, applicationName, plans);
     this.#encryptions = target.encryptions();
     this.#Client = namedClient(() => this.#encryptions[this.#chosen] ?? this.#encryptions[0], target.requiresScram);
     this.#pool = new pg.Pool({
@@ -80,9 +85,9 @@ export class ConnectionPool {
     return this.#open(this.#config);
   }
 
-  /** One for statements that find rows by their keys: many callers may send at once. To be ended. Throws as connectAlone. */
+  /** One on which many callers may send at once. To be ended. Throws as connectAlone. */
   connectShared(): Promise<pg.Client> {
-    return this.#open({ ...this.#config, options: `${this.#config.options} ${ONE_PLAN}`, pipeline: true });
+    return this.#open({ ...this.#config, pipeline: true });
   }
 
   #open(config: pg.ClientConfig): Promise<pg.Client> {
@@ -131,13 +136,20 @@ export class ConnectionPool {
   }
 }
 
-function clientConfig(target: ConnectionTarget, limits: PoolLimits, applicationName: string): pg.ClientConfig {
+function clientConfig(
+  target: ConnectionTarget,
+  limits: PoolLimits,
+  applicationName: string,
+  plans: Plans,
+): pg.ClientConfig {
   const { host, port, user, password, database, options } = target;
   const statementTimeoutMs = limits.statementTimeoutMs || undefined;
   return {
     ...{ host, port, user, password, database },
     // Those of the URL come last, so that they win.
-    options: [PLANNER_OPTIONS, options].filter((text) => text !== undefined).join(' '),
+    options: [PLANNER_OPTIONS, `-c plan_cache_mode=${planCacheMode[plans]}`, options]
+      .filter((text) => text !== undefined)
+      .join(' '),
     application_name: target.applicationName ?? applicationName,
     sslnegotiation: target.negotiation,
     connectionTimeoutMillis: target.connectTimeoutMs ?? limits.connectTimeoutMs,

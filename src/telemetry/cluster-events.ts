@@ -4,7 +4,7 @@ import { httpMethods, type Metrics } from './metrics.ts';
 
 type WatchFailed = {
   readonly resource: string;
-  /** How many in a row. */
+  /** How many in a row, silences not counted. */
   readonly attempt: number;
   readonly reason: string;
   readonly retryInMs: number;
@@ -36,7 +36,7 @@ export const clusterEvents = (log: Log, metrics: Metrics) => ({
   watchFailed({ isExpected, ...event }: WatchFailed): void {
     metrics.watchFailures.add({ resource: event.resource });
     // One interruption is an everyday thing.
-    log[isExpected || event.attempt === 1 ? 'debug' : 'warn'](event, 'watch interrupted; it is tried again');
+    log[isExpected || event.attempt <= 1 ? 'debug' : 'warn'](event, 'watch interrupted; it is tried again');
   },
 
   leadershipTaken(event: { readonly lease: string; readonly identity: string }): void {

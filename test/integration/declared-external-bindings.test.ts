@@ -130,7 +130,11 @@ test('an operator that was asleep changes nothing that a later generation has wr
 
   const late = { ...declared, generation: 3 };
   const wanted = spec(directory, { order_validations: 'auto_approve', renew: 'late' });
-  await expect(applyExternalBinding(ca, late, wanted)).rejects.toMatchObject({ kind: 'conflict' });
+  await expect(applyExternalBinding(ca, late, wanted)).rejects.toMatchObject({
+    kind: 'conflict',
+    message: expect.stringContaining('Generation 4'),
+  });
+  await expect(applyExternalBinding(ca, late, spec(directory))).rejects.toMatchObject({ kind: 'conflict' });
   await expect(releaseExternalBinding(ca, late, { isRetained: false, revokesAccount: true })).rejects.toMatchObject({
     kind: 'conflict',
   });

@@ -173,6 +173,20 @@ describe('methods', () => {
     expect([reply.status, reply.headers.get('content-length'), await reply.text()]).toEqual([200, '2', '']);
   });
 
+  test.each(['plain', 'Grüße', '証明書 €', '\u{1f512}', 'lone \ud800', ''])(
+    'a body of %j arrives as UTF-8',
+    async (body) => {
+      await using server = await listening({
+        routes: [row('GET', '/text', () => ({ status: 200, headers: { 'X-Name': 'J\u00fcrgen' }, body }))],
+      });
+
+      const reply = await fetch(server.url('/text'));
+
+      expect(Buffer.from(await reply.arrayBuffer())).toEqual(Buffer.from(body));
+      expect(reply.headers.get('x-name')).toBe('J\u00fcrgen');
+    },
+  );
+
   test('HEAD has a row of its own where GET answers otherwise', async () => {
     await using server = await listening({
       routes: [row('HEAD', '/nonce', () => ({ status: 200 })), row('GET', '/nonce', () => ({ status: 204 }))],
@@ -192,7 +206,7 @@ describe('methods', () => {
     const reply = await fetch(server.url('/thing'), { method: 'POST' });
 
     expect(reply.status).toBe(405);
-    expect(reply.headers.get('allow')).toBe('GET, PUT, HEAD, OPTIONS, DELETE');
+    expect(reply.headers.get('allow')).toBe('GET, PUT, HEAD, DELETE, OPTIONS');
     expect(await reply.json()).toMatchObject({ status: 405, code: 'method_not_allowed' });
   });
 
@@ -213,9 +227,9 @@ describe('methods', () => {
       fetch(open.url('/nothing-here/at-all')),
     ]);
 
-    expect([plain.status, plain.headers.get('allow')]).toEqual([204, 'DELETE, OPTIONS, POST']);
+    expect([plain.status, plain.headers.get('allow')]).toEqual([204, 'POST, DELETE, OPTIONS']);
     expect(plain.headers.has('access-control-allow-origin')).toBe(false);
-    expect(preflight.headers.get('access-control-allow-methods')).toBe('DELETE, OPTIONS, POST');
+    expect(preflight.headers.get('access-control-allow-methods')).toBe('POST, DELETE, OPTIONS');
     expect(preflight.headers.get('access-control-allow-headers')).toBe('Content-Type');
     expect(reply.status).toBe(404);
     expect(reply.headers.get('access-control-allow-origin')).toBe('*');

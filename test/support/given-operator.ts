@@ -28,7 +28,7 @@ export async function givenDirectoryObject(
 }
 
 /** Shows an object as its reconciler leaves a ready one. */
-export function setReady(ca: Ca, objects: DeclaredObjects, key: ResourceKey, generation: number, status: object): void {
+function setReady(ca: Ca, objects: DeclaredObjects, key: ResourceKey, generation: number, status: object): void {
   const ready: Condition = {
     type: 'Ready',
     status: 'True',

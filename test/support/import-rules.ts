@@ -32,7 +32,7 @@ export const importRules: Readonly<Record<string, readonly string[]>> = {
     'undici',
   ],
   folder: ['core/ports.ts', 'operator/ports.ts', 'api/ports.ts', 'resources', 'telemetry', 'js-yaml'],
-  http: ['schema', 'telemetry', 'express', 'rate-limiter-flexible'],
+  http: ['schema', 'telemetry', 'express'],
   acme: ['types:http', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],
   api: ['types:http', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],
   publish: ['types:http', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],

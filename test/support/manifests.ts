@@ -1,8 +1,11 @@
 // Custom resources as users write them, with the defaults of the API server.
-import type { DirectoryResource, DirectorySpec } from '../../src/resources/directory-resource.ts';
+import type { DirectoryResource } from '../../src/resources/directory-resource.ts';
 import type { ResourceKey } from '../../src/resources/resource.ts';
 import type { SigningCertSpec } from '../../src/resources/signing-cert-resource.ts';
-import type { Manifest } from './declared-objects.ts';
+import type { DeclaredObjects } from './declared-objects.ts';
+
+type Manifest = Parameters<DeclaredObjects['apply']>[0];
+type DirectorySpec = DirectoryResource['spec'];
 
 export const keyOfManifest = ({ kind, namespace, name }: Manifest): ResourceKey => ({ kind, namespace, name });
 
@@ -31,7 +34,7 @@ export const aDirectory = (
   name: string,
   signingCert: string,
   spec: Partial<DirectorySpec> = {},
-  namespace: DirectoryResource['metadata']['namespace'] = 'acmery-system',
+  namespace = 'acmery-system',
 ): Manifest => ({
   kind: 'Directory',
   namespace,

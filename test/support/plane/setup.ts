@@ -52,7 +52,7 @@ export const teller =
     console.log(`${name} tests: ${sentence}`);
 
 /** YAML of the kinds as they are released. */
-async function ourCrds(): Promise<readonly string[]> {
+export async function ourCrds(): Promise<readonly string[]> {
   const files = await readdir(crdFolder).catch(() => []);
   return Promise.all(
     files.filter((name) => name.endsWith('.yaml')).map((name) => readFile(join(crdFolder, name), 'utf8')),
