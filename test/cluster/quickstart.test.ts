@@ -27,5 +27,7 @@ test('kubectl apply of the quickstart makes CAs, a directory and an EAB Secret',
     (await cluster.kubectl(['get', '-n', 'acmery-system', ...what.split(' '), '-o', `jsonpath=${path}`])).stdout;
   expect(await get('acmedir web', '{.status.directoryUrl}')).toBe('https://acme.corp.example/acme/web/directory');
   expect(Buffer.from(await get('secret shop-eab', '{.data.kid}'), 'base64').toString()).toBe('shop');
-  await eventually('no key of a CA lies outside', async () => (await get('secret', '{.items[*].type}')).includes('tls'));
+  await eventually('no key of a CA lies outside', async () =>
+    (await get('secret', '{.items[*].type}')).includes('tls'),
+  );
 });
