@@ -7,7 +7,7 @@ import type { ObjectEvent } from './ports.ts';
 import { done, type OperatorContext, type Outcome, type Reconciler, type Step } from './reconciler.ts';
 import { StatusWriter } from './status-writer.ts';
 import { beginVisit, type VisitInMaking } from './visit.ts';
-import { type Priority, WorkQueue } from './work-queue.ts';
+import { type Priority, type Taken, WorkQueue } from './work-queue.ts';
 
 export type ControllerOptions = {
   /** Between 0 and 1. */
@@ -29,8 +29,6 @@ export class Controller<R extends Resource> {
   readonly #random: () => number;
   readonly #queue: WorkQueue;
   readonly #keys = new Map<string, ResourceKey>();
-  /** Looked at since we lead: only then is what the status says compared with the truth. */
-  readonly #visited = new Set<string>();
   readonly #writer: StatusWriter;
 
   constructor(operator: OperatorContext, reconciler: Reconciler<R>, { random }: ControllerOptions) {
@@ -45,7 +43,6 @@ export class Controller<R extends Resource> {
   enqueue(key: ResourceKey, priority: Priority = 'high'): void {
     const text = `${key.namespace}/${key.name}`;
     this.#keys.set(text, key);
-    if (priority === 'high') this.#visited.add(text);
     this.#queue.add(text, priority);
   }
 
@@ -53,27 +50,27 @@ export class Controller<R extends Resource> {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#work(signal)));
     this.#queue.clear();
-    this.#visited.clear();
     this.#keys.clear();
   }
 
   async #work(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const text = await this.#queue.take(signal);
-      if (text === undefined) return;
-      const key = this.#keys.get(text);
-      if (key !== undefined) await this.#visit(text, key, signal);
-      this.#queue.finish(text);
+      const taken = await this.#queue.take(signal);
+      if (taken === undefined) return;
+      const key = this.#keys.get(taken.key);
+      if (key !== undefined) await this.#visit(taken, key, signal);
+      this.#queue.finish(taken.key);
     }
   }
 
   /** Never throws: what goes wrong is told and tried again. */
-  async #visit(text: string, key: ResourceKey, leading: AbortSignal): Promise<void> {
+  async #visit(taken: Taken, key: ResourceKey, leading: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([leading, AbortSignal.timeout(VISIT_MS)]);
     const { events } = this.#operator.ca;
     const { kind } = this.#reconciler;
+    const text = taken.key;
     try {
-      const result = await this.#reconcile(text, key, signal);
+      const result = await this.#reconcile(taken, key, signal);
       events.reconciled({ kind, outcome: result.outcome });
       if (result.outcome === 'retry') this.#queue.retry(text);
     } catch (error) {
@@ -83,13 +80,12 @@ export class Controller<R extends Resource> {
     }
   }
 
-  async #reconcile(text: string, key: ResourceKey, signal: AbortSignal): Promise<Result> {
-    const resource = this.#operator.source.get(key) as R | undefined;
-    if (resource === undefined) return this.#settleGone(text, key, signal);
+  async #reconcile({ key: text, priority }: Taken, key: ResourceKey, signal: AbortSignal): Promise<Result> {
+    const found = this.#operator.source.get(key) as R | undefined;
+    if (found === undefined) return this.#settleGone(text, key, signal);
+    const resource = this.#writer.current(text, found);
     if (isAnnotated(resource, 'paused')) return this.#pause(text, resource, signal);
-    const isThorough = this.#visited.has(text);
-    this.#visited.add(text);
-    const visit = beginVisit(resource, { signal, isThorough });
+    const visit = beginVisit(resource, { signal, isThorough: priority !== 'glance' });
     const isDeleting = resource.metadata.deletionTimestamp !== undefined;
     const result = isDeleting ? await this.#delete(resource, visit) : await this.#apply(resource, visit);
     const isGoing = isDeleting && result.outcome === 'done';
@@ -105,7 +101,6 @@ export class Controller<R extends Resource> {
     });
     if (result.outcome === 'retry') return result;
     this.#queue.forget(text);
-    this.#visited.delete(text);
     this.#keys.delete(text);
     this.#writer.forget(text);
     return result;

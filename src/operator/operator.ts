@@ -13,6 +13,8 @@ export type OperatorOptions = Omit<OperatorContext, 'referrers'> & {
   readonly leadership: Leadership;
   /** Between 0 and 1. */
   readonly random: () => number;
+  /** How often rows are compared with the objects that they belong to. */
+  readonly comparisonMs?: number;
 };
 
 const COMPARISON_MS = 600_000;
@@ -35,9 +37,11 @@ class Operator {
   readonly #controllers: Readonly<Record<KindName, Pick<Controller<never>, 'enqueue' | 'run'>>>;
   readonly #referrers = new ReferrerIndex((resource) => relationsOf(resource.kind).references(resource));
   readonly #claimants = new KeyIndex();
+  readonly #comparisonMs: number;
   #isLeading = false;
 
-  constructor({ leadership: _, random, ...world }: OperatorOptions) {
+  constructor({ leadership: _, random, comparisonMs = COMPARISON_MS, ...world }: OperatorOptions) {
+    this.#comparisonMs = comparisonMs;
     this.#context = { ...world, referrers: this.#referrers };
     const controllerOf = <R extends Resource>(reconciler: ConstructorParameters<typeof Controller<R>>[1]) =>
       new Controller<R>(this.#context, reconciler, { random });
@@ -91,7 +95,8 @@ class Operator {
 
   #enqueueAll(): void {
     for (const kind of kindNames) {
-      for (const resource of this.#context.source.list(kind)) this.#controllers[kind].enqueue(keyOf(resource), 'low');
+      for (const resource of this.#context.source.list(kind))
+        this.#controllers[kind].enqueue(keyOf(resource), 'glance');
     }
   }
 
@@ -131,7 +136,7 @@ class Operator {
       missed = new Set(missing.map(keyText));
     };
     const onError = (error: unknown): void => ca.events.taskFailed({ task: 'origin_comparison', attempt: 1, error });
-    const comparing = new Periodic({ intervalMs: COMPARISON_MS, task, onError });
+    const comparing = new Periodic({ intervalMs: this.#comparisonMs, task, onError });
     void comparing.runNow();
     return comparing;
   }

@@ -14,6 +14,12 @@ export class StatusWriter {
     this.#source = source;
   }
 
+  /** The object with the status that it has, also where the copy does not show it yet. */
+  current<R extends Resource>(name: string, resource: R): R {
+    const status = this.#shown(name, resource);
+    return status === resource.status ? resource : { ...resource, status };
+  }
+
   async write(name: string, resource: Resource, status: object, signal: AbortSignal): Promise<void> {
     const { resourceVersion, uid } = resource.metadata;
     if (isDeepStrictEqual(withoutUndefined(status), this.#shown(name, resource))) return;

@@ -15,10 +15,16 @@ export type WorkQueueOptions = {
   readonly events: WorkQueueEvents;
 };
 
-/** `low` is for what is looked at because time has passed, or because we have just begun: it delays no live change. */
-export type Priority = 'high' | 'low';
+/**
+ * `high` for what has changed; `low` for what is looked at because time has passed; `glance` for what is looked at because
+ * we have just begun. What comes later delays nothing that comes before it here, and one that comes twice has the first.
+ */
+export type Priority = 'high' | 'low' | 'glance';
 
-type Waiting = { readonly since: Date; priority: Priority };
+type Waiting = { readonly since: Date; readonly priority: Priority };
+export type Taken = { readonly key: string; readonly priority: Priority };
+
+const priorities = ['high', 'low', 'glance'] as const satisfies readonly Priority[];
 
 const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 300_000;
@@ -27,7 +33,7 @@ const RETRY_JITTER = 0.2;
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Map<string, Waiting>();
-  readonly #order: Readonly<Record<Priority, Set<string>>> = { high: new Set(), low: new Set() };
+  readonly #order: Readonly<Record<Priority, Set<string>>> = { high: new Set(), low: new Set(), glance: new Set() };
   readonly #running = new Set<string>();
   /** Asked for again while they run. */
   readonly #again = new Map<string, Priority>();
@@ -43,12 +49,12 @@ export class WorkQueue {
   add(key: string, priority: Priority = 'high'): void {
     this.#forgetLater(key);
     if (this.#running.has(key)) {
-      if (this.#again.get(key) !== 'high') this.#again.set(key, priority);
+      if (goesBefore(priority, this.#again.get(key))) this.#again.set(key, priority);
       return;
     }
     const waiting = this.#waiting.get(key);
-    if (waiting?.priority === priority || waiting?.priority === 'high') return;
-    if (waiting !== undefined) this.#order.low.delete(key);
+    if (!goesBefore(priority, waiting?.priority)) return;
+    if (waiting !== undefined) this.#order[waiting.priority].delete(key);
     this.#waiting.set(key, { since: waiting?.since ?? this.#options.now(), priority });
     this.#order[priority].add(key);
     this.#options.events.queued(this.#waiting.size);
@@ -92,10 +98,10 @@ export class WorkQueue {
   }
 
   /** The next key, to be given back by `finish`; undefined once the signal aborts. */
-  async take(signal: AbortSignal): Promise<string | undefined> {
+  async take(signal: AbortSignal): Promise<Taken | undefined> {
     while (!signal.aborted) {
-      const key = this.#next();
-      if (key !== undefined) return key;
+      const taken = this.#next();
+      if (taken !== undefined) return taken;
       await this.#somethingComes(signal);
     }
     return undefined;
@@ -117,15 +123,16 @@ export class WorkQueue {
     this.#failures.clear();
   }
 
-  #next(): string | undefined {
-    for (const keys of [this.#order.high, this.#order.low]) {
-      for (const key of keys) {
-        keys.delete(key);
-        const { since } = this.#waiting.get(key) ?? { since: this.#options.now() };
+  #next(): Taken | undefined {
+    for (const priority of priorities) {
+      for (const key of this.#order[priority]) {
+        const now = this.#options.now();
+        const { since } = this.#waiting.get(key) ?? { since: now };
+        this.#order[priority].delete(key);
         this.#waiting.delete(key);
         this.#running.add(key);
-        this.#options.events.taken(this.#waiting.size, this.#options.now().getTime() - since.getTime());
-        return key;
+        this.#options.events.taken(this.#waiting.size, now.getTime() - since.getTime());
+        return { key, priority };
       }
     }
     return undefined;
@@ -154,3 +161,6 @@ export class WorkQueue {
     this.#later.delete(key);
   }
 }
+
+const goesBefore = (one: Priority, other: Priority | undefined): boolean =>
+  other === undefined || priorities.indexOf(one) < priorities.indexOf(other);

@@ -262,7 +262,7 @@ test('at a restart visits are not thorough; those after a change are', async () 
   one.objects.source.follow({ changed: () => undefined, namespaceChanged: () => undefined });
   const resource = one.apply();
   await one.objects.caughtUp();
-  one.controller.enqueue(keyOf(resource), 'low');
+  one.controller.enqueue(keyOf(resource), 'glance');
   await eventually('it was visited', () => thorough.length === 1);
   one.controller.enqueue(keyOf(resource));
   await eventually('it was visited again', () => thorough.length === 2);

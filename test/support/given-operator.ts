@@ -114,7 +114,7 @@ export async function givenOperator<R extends Resource>(reconciler: Reconciler<R
     restart: async (keys: readonly ResourceKey[]) => {
       await current.stop();
       current = start();
-      for (const key of keys) current.controller.enqueue(key, 'low');
+      for (const key of keys) current.controller.enqueue(key, 'glance');
     },
     gone: (key: ResourceKey) => eventually(`${key.name} is gone`, () => objects.read(key) === undefined),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

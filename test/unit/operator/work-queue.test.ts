@@ -17,7 +17,7 @@ function aQueue(random = 0.5) {
       retried: () => told.push('retried'),
     },
   });
-  const take = () => queue.take(stopping.signal);
+  const take = async () => (await queue.take(stopping.signal))?.key;
   return { queue, take, told, stop: () => stopping.abort() };
 }
 
@@ -57,6 +57,19 @@ test('live changes go before what is looked at because we have just begun, and r
   queue.add('z');
   queue.add('c');
   expect([await take(), await take(), await take(), await take()]).toEqual(['z', 'c', 'a', 'b']);
+});
+
+test('what we look at because we have just begun comes last, and is told as such until more is asked of it', async () => {
+  const { queue } = aQueue();
+  const taken = async () => queue.take(AbortSignal.timeout(1_000));
+  queue.add('a', 'glance');
+  queue.add('b', 'glance');
+  queue.add('b', 'low');
+  queue.add('b', 'glance');
+  expect([await taken(), await taken()]).toEqual([
+    { key: 'b', priority: 'low' },
+    { key: 'a', priority: 'glance' },
+  ]);
 });
 
 test('who waits is woken by what comes, one for one', async () => {
@@ -103,7 +116,7 @@ test('a key that fails comes later each time, up to five minutes, and at once ag
     const before = Date.now();
     const taken = queue.take(AbortSignal.timeout(1_000_000));
     await vi.advanceTimersToNextTimerAsync();
-    expect(await taken).toBe('a');
+    expect((await taken)?.key).toBe('a');
     queue.finish('a');
     return Date.now() - before;
   };

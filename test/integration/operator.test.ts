@@ -1,0 +1,198 @@
+// The operator over objects of all kinds: any order converges, nothing is written twice, and everything can go again.
+import { expect, test } from 'vitest';
+import { readAccountKey } from '../../src/core/account-key.ts';
+import { newUuid, parseId } from '../../src/core/ids.ts';
+import { registerAccount } from '../../src/core/register-account.ts';
+import { isReady } from '../../src/operator/conditions.ts';
+import { startOperator } from '../../src/operator/operator.ts';
+import { readManifests } from '../../src/resources/manifests.ts';
+import { kindNames, type Resource, type ResourceKey } from '../../src/resources/resource.ts';
+import { testCa } from '../support/ca.ts';
+import { declaredObjects } from '../support/declared-objects.ts';
+import { eventually } from '../support/eventually.ts';
+import { ANCHOR } from '../support/given-operator.ts';
+
+const NAMESPACE = 'acmery-system';
+
+/** A declaration with the defaults that an API server fills in. */
+function declared(kind: ResourceKey['kind'], name: string, spec: object, namespace = NAMESPACE) {
+  const value = { apiVersion: 'acmery.io/v1', kind, metadata: { name, namespace }, spec };
+  const { manifests, problems } = readManifests([{ file: 'test', value, places: [] }], NAMESPACE);
+  const [manifest] = manifests;
+  if (manifest === undefined) throw new Error(JSON.stringify(problems));
+  return { kind, name, namespace, spec: manifest.spec as object };
+}
+
+const root = declared('SigningCert', 'root', {
+  certType: 'root',
+  keyAvailability: 'online',
+  privateKeyType: 'ec_256',
+  deletionPolicy: 'Delete',
+});
+const issuing = declared('SigningCert', 'issuing', {
+  certType: 'intermediate',
+  keyAvailability: 'online',
+  privateKeyType: 'ec_256',
+  signingCertRef: { name: 'root' },
+  deletionPolicy: 'Delete',
+});
+const web = declared('Directory', 'web', { signingCertRef: { name: 'issuing' }, allowedNamespaces: { from: 'All' } });
+const aBinding = (name: string, keyId = name, namespace = 'shop') =>
+  declared('ExternalBinding', name, { directoryRef: { name: 'web', namespace: NAMESPACE }, keyId }, namespace);
+const shop = aBinding('shop');
+const edge = declared(
+  'AcmeKey',
+  'edge',
+  { directoryRef: { name: 'web', namespace: NAMESPACE }, generate: { keyType: 'ec_256' } },
+  'shop',
+);
+const everything = [root, issuing, web, shop, edge];
+
+async function anOperator({ comparisonMs }: { readonly comparisonMs?: number } = {}) {
+  await using scope = new AsyncDisposableStack();
+  const { ca } = scope.use(await testCa());
+  const objects = declaredObjects(ca.clock);
+  const { source, outputs, events } = objects;
+  const start = () =>
+    startOperator({
+      ca,
+      source,
+      outputs,
+      events,
+      namespace: NAMESPACE,
+      caNamespaces: [NAMESPACE],
+      anchors: () => ANCHOR,
+      random: () => 0.5,
+      leadership: { lead: (work, signal) => work(signal) },
+      ...(comparisonMs !== undefined && { comparisonMs }),
+    });
+  let running = start();
+  scope.defer(() => running[Symbol.asyncDispose]());
+  const all = (): readonly Resource[] => kindNames.flatMap((kind) => source.list(kind));
+  const ready = (...keys: readonly ResourceKey[]) =>
+    eventually(`${keys.map(({ name }) => name)} are ready`, () =>
+      keys.every((key) => {
+        const object = objects.read(key);
+        return object !== undefined && isReady(object);
+      }),
+    );
+  const reason = (key: ResourceKey) =>
+    objects.read(key)?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  const opened = scope.move();
+  return {
+    ca,
+    objects,
+    all,
+    ready,
+    reason,
+    stop: () => running[Symbol.asyncDispose](),
+    restart: () => {
+      running = start();
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
+}
+
+test.each([
+  ['as they refer to each other', everything],
+  ['the other way round', everything.toReversed()],
+  ['in some order', [edge, root, shop, web, issuing]],
+])('what is declared %s comes to be', async (_order, manifests) => {
+  await using operator = await anOperator();
+  for (const manifest of manifests) operator.objects.apply(manifest);
+  await operator.ready(...everything);
+  expect(operator.objects.outputs.output('Secret', 'shop', 'shop-eab')?.values).toMatchObject({ kid: 'shop' });
+});
+
+test('a restart writes nothing, also of Secrets', async () => {
+  await using operator = await anOperator();
+  for (const manifest of everything) operator.objects.apply(manifest);
+  await operator.ready(...everything);
+  await operator.objects.caughtUp();
+  await operator.stop();
+  const before = operator.objects.requests.length;
+  operator.restart();
+  const later = operator.objects.apply(aBinding('later'));
+  await operator.ready({ ...later, ...later.metadata });
+  expect(operator.objects.requests.slice(before).filter((line) => !line.includes('later'))).toEqual([]);
+});
+
+test('everything that is deleted at once goes, whatever refers to what', async () => {
+  await using operator = await anOperator();
+  for (const manifest of everything) operator.objects.apply(manifest);
+  await operator.ready(...everything);
+  for (const manifest of everything) operator.objects.delete(manifest);
+  await eventually('all are gone', () => everything.every((key) => operator.objects.read(key) === undefined));
+});
+
+test('a CA waits for its directory, and a directory for its binding, and each goes on when that is gone', async () => {
+  await using operator = await anOperator();
+  for (const manifest of [root, issuing, web, shop]) operator.objects.apply(manifest);
+  await operator.ready(web, shop);
+  operator.objects.delete(root);
+  operator.objects.delete(web);
+  await eventually(
+    'both wait',
+    () => operator.reason(root) === 'DeletionBlocked' && operator.reason(web) === 'DeletionBlocked',
+  );
+  operator.objects.delete(shop);
+  await eventually('the directory is gone', () => operator.objects.read(web) === undefined);
+  operator.objects.delete(issuing);
+  await eventually('the CAs are gone', () => operator.objects.read(root) === undefined);
+});
+
+test('of two that claim one key id the other one gets it when the first goes', async () => {
+  await using operator = await anOperator();
+  for (const manifest of [root, issuing, web, shop]) operator.objects.apply(manifest);
+  await operator.ready(shop);
+  const other = aBinding('other', 'shop');
+  operator.objects.apply(other);
+  await eventually('it is told', () => operator.reason(other) === 'KeyIdConflict');
+  operator.objects.delete(shop);
+  await operator.ready(other);
+});
+
+test('what a client does shows in the status without a visit that time would bring', async () => {
+  await using operator = await anOperator();
+  const { ca, objects } = operator;
+  for (const manifest of [root, issuing, web, shop]) objects.apply(manifest);
+  await operator.ready(shop);
+  const status = () => ({ ...objects.read(shop)?.status }) as { id?: string; acmeKeyId?: string };
+  const directory = { ...objects.read(web)?.status } as { id?: string };
+  const { generateKeyPairSync } = await import('node:crypto');
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await registerAccount(
+    ca,
+    { kind: 'service', name: 'test' },
+    {
+      id: newUuid(ca.clock.now()),
+      directoryId: parseId('dir', directory.id ?? '') ?? '',
+      key: readAccountKey(publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+      contacts: [],
+      origin: 'acme',
+      sponsor: { externalBindingId: parseId('eab', status().id ?? '') ?? '', jws: '{}' },
+    },
+  );
+  await eventually('the account shows', () => status().acmeKeyId !== undefined);
+});
+
+test('the token of a binding that went while nobody led goes too, but not at the first glance', async () => {
+  await using operator = await anOperator({ comparisonMs: 50 });
+  const { ca, objects } = operator;
+  for (const manifest of [root, issuing, web, shop]) objects.apply(manifest);
+  await operator.ready(shop);
+  await operator.stop();
+  objects.delete(shop);
+  await objects.caughtUp();
+  operator.restart();
+  await eventually(
+    'the key id is free',
+    async () =>
+      (await ca.database.db
+        .selectFrom('external_bindings')
+        .select('id')
+        .where('key_id', '=', 'shop')
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst()) === undefined,
+  );
+});
