@@ -3,7 +3,7 @@ import type { KindName } from '../resources/resource.ts';
 import type { Ca } from './ca.ts';
 import { customResourceKinds } from './origin.ts';
 
-export type OwnedChange = { readonly kind: KindName; readonly namespace: string; readonly name: string };
+type OwnedChange = { readonly kind: KindName; readonly namespace: string; readonly name: string };
 
 export type OwnedChangeHandlers = {
   /** The row of this object was changed, used or deleted. */

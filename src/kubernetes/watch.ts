@@ -27,8 +27,6 @@ export async function* watch(
       timer.refresh();
       const events = lines.add(chunk).map((line) => parsed(line, path));
       if (events.length > 0) yield events;
-      // Whoever took the events may have taken long.
-      timer.refresh();
     }
   } catch (error) {
     signal.throwIfAborted();

@@ -46,9 +46,7 @@ const released: KeyStep = async (operator, visit) => {
   await releaseAcmeKey(operator.ca, visit.declared, { isRetained });
   const secret = accountSecret(visit.resource);
   // At once: what is declared again under this name must not find a key that was withdrawn.
-  if (secret !== undefined && !isRetained) {
-    await ownSecret(operator, visit, secret.name, () => operator.outputs.remove(visit.resource, secret, visit.signal));
-  }
+  if (secret !== undefined && !isRetained) await operator.outputs.remove(visit.resource, secret, visit.signal);
   return done;
 };
 

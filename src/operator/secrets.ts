@@ -42,10 +42,6 @@ export async function replacedSecretRemoved(
   name: string,
 ): Promise<void> {
   const { secretName: earlier } = status;
-  if (earlier === undefined || earlier === name) return;
-  try {
+  if (earlier !== undefined && earlier !== name)
     await outputs.remove(resource, { kind: 'Secret', name: earlier }, signal);
-  } catch (error) {
-    if (!(error instanceof SourceError) || error.refusal !== 'foreign') throw error;
-  }
 }

@@ -97,6 +97,21 @@ describe('a CA cert is made as it is declared', () => {
   });
 });
 
+test('who found nothing, and is slower than another, gives what that has made', async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: looked, resolve: looks } = Promise.withResolvers<void>();
+  const slow = async () => {
+    looks();
+    await released;
+    return undefined;
+  };
+  const later = apply(aDeclared(), aRoot(), { ...given.ca, keys: { ...given.ca.keys, find: slow } });
+  await looked;
+  const { view } = await apply(aDeclared(), aRoot());
+  release();
+  expect(await later).toEqual({ as: 'unchanged', view });
+});
+
 describe('what a crash has left is gone on with', () => {
   const caWith = (changes: (real: KeyStore) => Partial<KeyStore>): Ca => ({
     ...given.ca,

@@ -204,7 +204,7 @@ test('the deadline ends a request whose answer does not come, or comes only in p
   }
 });
 
-test('the deadline ends a request that waits for a connection', async () => {
+test('the deadline ends a request that waits for a connection', { timeout: 5_000 }, async () => {
   // Accepts and says nothing, as behind a firewall that drops what comes back.
   const silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');

@@ -152,6 +152,7 @@ test.each([
   await it.shows('b@7', 'c@15');
   expect(it.changes).toEqual([' -> a@5', ' -> b@7', 'a@5 -> ', ' -> c@15']);
   expect(it.versions()).toEqual(['all', '10', 'all']);
+  expect(it.records().filter(({ level }) => level === 'error')).toEqual([]);
 });
 
 test('a watch that ends is taken up where it was', async () => {

@@ -43,7 +43,7 @@ export type DeclaredObjects = {
   annotate(key: ResourceKey, annotations: Readonly<Record<string, string | undefined>>): Resource;
   /** As kubectl delete does. */
   delete(key: ResourceKey): void;
-  /** As a restored backup does: another uid, at generation 1, without a status; what was made for it stays, and is not its own. */
+  /** As a restored backup does: another uid, at generation 1, without a status; what was made for the former one stays. */
   restore(key: ResourceKey): Resource;
   /** The status that a reconciler of another kind would write. */
   setStatus(key: ResourceKey, status: object): Resource;

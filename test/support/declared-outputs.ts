@@ -32,10 +32,11 @@ export function declaredOutputs(request: (line: string) => void): DeclaredOutput
   let writes = 0;
   const put = (output: Omit<Stored, 'resourceVersion'>): void =>
     void stored.set(keyOf(output), { ...output, resourceVersion: ++writes });
+  /** Of this object, or of the one that had its name before. */
   const ours = (owner: Resource, { kind, name }: Pick<Output, 'kind' | 'name'>): Stored | undefined => {
     const { namespace } = owner.metadata;
     const found = stored.get(keyOf({ kind, namespace, name }));
-    if (found !== undefined && found.owner?.uid !== owner.metadata.uid) {
+    if (found !== undefined && (found.owner?.kind !== owner.kind || found.owner.name !== owner.metadata.name)) {
       throw new SourceError('foreign', `${kind} ${namespace}/${name} is not of ${owner.kind} ${owner.metadata.name}.`);
     }
     return found;
@@ -68,7 +69,8 @@ export function declaredOutputs(request: (line: string) => void): DeclaredOutput
     apply: async (owner, output, signal) => {
       await asked('apply', owner, output, signal);
       const found = ours(owner, output);
-      if (found !== undefined && isSame(found.values, output.data)) return 'unchanged';
+      const isRight = found?.owner?.uid === owner.metadata.uid && isSame(found.values, output.data);
+      if (isRight) return 'unchanged';
       place(owner, output);
       return found === undefined ? 'created' : 'corrected';
     },
@@ -78,8 +80,10 @@ export function declaredOutputs(request: (line: string) => void): DeclaredOutput
     },
     remove: async (owner, output, signal) => {
       await asked('delete', owner, output, signal);
-      if (ours(owner, output) === undefined) return;
-      stored.delete(keyOf({ ...output, namespace: owner.metadata.namespace }));
+      const id = keyOf({ ...output, namespace: owner.metadata.namespace });
+      const found = stored.get(id);
+      // A stranger's stays.
+      if (found?.owner?.kind === owner.kind && found.owner.name === owner.metadata.name) stored.delete(id);
     },
     output: (kind, namespace, name) => stored.get(keyOf({ kind, namespace, name })),
     write: (kind, namespace, name, values) => {

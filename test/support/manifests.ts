@@ -1,11 +1,8 @@
 // Custom resources as users write them, with the defaults of the API server.
-import type { DirectoryResource } from '../../src/resources/directory-resource.ts';
+import type { DirectorySpec } from '../../src/resources/directory-resource.ts';
 import type { ResourceKey } from '../../src/resources/resource.ts';
 import type { SigningCertSpec } from '../../src/resources/signing-cert-resource.ts';
-import type { DeclaredObjects } from './declared-objects.ts';
-
-type Manifest = Parameters<DeclaredObjects['apply']>[0];
-type DirectorySpec = DirectoryResource['spec'];
+import type { Manifest } from './declared-objects.ts';
 
 export const keyOfManifest = ({ kind, namespace, name }: Manifest): ResourceKey => ({ kind, namespace, name });
 
