@@ -71,8 +71,9 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   await awaitDatabase(url, watch, events, signal);
   // As they open: validations never connect to them (SEC-1).
   const ownListeners = [listenerOf(opsListener)];
+  const keys = await world.openKeys();
   const directoriesComeLater = world.isCluster;
-  const { ca, clocks } = openCa(settings, { url, keys: world.keys, events, ownListeners, directoriesComeLater }, scope);
+  const { ca, clocks } = openCa(settings, { url, keys, events, ownListeners, directoriesComeLater }, scope);
   await ensureWrapKey(ca);
   state.ca = ca;
   const every: Every = (intervalMs, name, task) => {

@@ -27,7 +27,7 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass: settings.resourceClass }));
   const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
   return {
-    keys: secretKeyStore({ cluster, namespace }),
+    openKeys: async () => secretKeyStore({ cluster, namespace }),
     review: clusterCallerReview({ cluster, events }),
     declared: {
       source,

@@ -20,7 +20,7 @@ export async function openFolderWorld({ settings, events, scope }: WorldOptions,
   const clock = { now: () => new Date() };
   const source = scope.use(new FolderSource({ folder, statusFiles, outputs, namespace, clock, events }));
   return {
-    keys: await fileKeys(settings),
+    openKeys: () => fileKeys(settings),
     declared: {
       source,
       outputs,

@@ -10,7 +10,7 @@ import { openFolderWorld } from './folder-world.ts';
 import { fileKeys } from './open-ca.ts';
 
 export type World = {
-  readonly keys: KeyStore;
+  readonly openKeys: () => Promise<KeyStore>;
   /** Of ServiceAccount tokens; undefined without a cluster. */
   readonly review?: CallerReview;
   /** Undefined where nothing is declared. */
@@ -36,7 +36,7 @@ export type WorldOptions = {
 export async function openWorld(options: WorldOptions): Promise<World> {
   const { settings } = options;
   if (settings.manifests !== undefined) return openFolderWorld(options, settings.manifests);
-  return (await openClusterWorld(options)) ?? { keys: await fileKeys(settings), isCluster: false };
+  return (await openClusterWorld(options)) ?? { openKeys: () => fileKeys(settings), isCluster: false };
 }
 
 const NAMESPACE = 'acmery-system';
