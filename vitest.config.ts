@@ -1,5 +1,6 @@
 // Test projects: unit tests touch nothing outside the process; integration tests use a real Postgres and real sockets,
-// cluster tests a real Kubernetes API server besides, and those with cert-manager its controller too.
+// cluster tests a real Kubernetes API server besides, and those with cert-manager its controller too; those of the chart
+// need Helm.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -20,9 +21,19 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: ['test/cluster/**/*.test.ts'],
-          globalSetup: ['test/support/postgres.ts', 'test/support/plane/setup.ts'],
+          globalSetup: ['test/support/postgres.ts', 'test/support/plane/setup.ts', 'test/support/plane/helm-setup.ts'],
           setupFiles: ['test/support/plane/skip.ts'],
           testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'chart',
+          include: ['test/chart/**/*.test.ts'],
+          globalSetup: ['test/support/plane/helm-setup.ts', 'test/support/plane/promtool-setup.ts'],
+          setupFiles: ['test/support/plane/skip-chart.ts'],
+          testTimeout: 30_000,
           hookTimeout: 60_000,
         },
       },

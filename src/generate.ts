@@ -1,5 +1,8 @@
 // `npm run generate`: writes what is derived from the code. With `--check` it only says which files are out of date.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { crdTemplates } from './chart/crd-templates.ts';
+import { dashboard } from './chart/dashboard.ts';
+import { valuesSchema } from './chart/values-schema.ts';
 import { crdFiles } from './commands/crd-files.ts';
 import { settingNames, settings } from './config/settings.ts';
 import { acmeKeyLifecycle } from './lifecycles/acme-key.ts';
@@ -30,16 +33,23 @@ const sections: readonly Section[] = [
   { file: 'docs/custom-resources.md', name: 'fields', content: fieldTables },
 ];
 
+const chart = 'charts/acmery';
 const isCheck = process.argv.includes('--check');
 const sectionFiles = [...new Set(sections.map(({ file }) => file))];
 /** What each file should hold, given what it holds. */
 const contents: Readonly<Record<string, (before: string) => string>> = {
   ...Object.fromEntries(sectionFiles.map((file) => [file, withSectionsOf(file)])),
   ...Object.fromEntries(crdFiles().map(({ name, text }) => [`crds/${name}`, () => text])),
+  ...Object.fromEntries(crdTemplates().map(({ name, text }) => [`${chart}/templates/${name}`, () => text])),
+  [`${chart}/values.schema.json`]: () => json(valuesSchema()),
+  [`${chart}/files/dashboard.json`]: () => json(dashboard()),
 };
-const strangers = readdirSync('crds')
-  .map((name) => `crds/${name}`)
-  .filter((file) => contents[file] === undefined);
+const strangers = [
+  ...readdirSync('crds').map((name) => `crds/${name}`),
+  ...readdirSync(`${chart}/templates`)
+    .filter((name) => name.startsWith('crd-'))
+    .map((name) => `${chart}/templates/${name}`),
+].filter((file) => contents[file] === undefined);
 const stale = Object.entries(contents).filter(([file, content]) => {
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const after = content(before);
@@ -49,6 +59,10 @@ const stale = Object.entries(contents).filter(([file, content]) => {
 for (const [file] of stale) console.log(isCheck ? `${file} is out of date: run npm run generate` : `${file} written`);
 for (const file of strangers) console.log(`${file} is of no kind: remove it`);
 if (strangers.length > 0 || (isCheck && stale.length > 0)) process.exitCode = 1;
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
 
 function withSectionsOf(file: string): (before: string) => string {
   return (before) => sections.filter((section) => section.file === file).reduce(withSection, before);

@@ -31,7 +31,10 @@ export async function openDoors({ settings, ca, tls, review, mounting, opened }:
   const { events } = ca;
   const { bootstrapToken } = settings;
   const limited = { ...mounting, limitRequests: requestLimiter(settings.limitRequests, events) };
-  const credentials = { ...(bootstrapToken !== undefined && { bootstrapToken }), ...(review && { review }) };
+  const credentials = {
+    ...(bootstrapToken !== undefined && { bootstrapToken }),
+    ...(review && { callerReview: review }),
+  };
   const acme = await openListener({
     setting: 'ACMERY_ACME_LISTEN',
     address: settings.acmeListen,

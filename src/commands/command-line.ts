@@ -6,6 +6,9 @@ import { version } from '../version.ts';
 
 type Flags = Readonly<Record<string, string | undefined>>;
 const OUTPUT = ['text', 'json'] as const;
+const SERVES = `Serve ACME, the management interface /v1, CRLs, OCSP and CA certificates, and reconcile custom resources, until SIGINT or SIGTERM.
+
+Custom resources come from the folder that --manifests names; else from the cluster that KUBECONFIG names, or around the pod; else there are none, and everything is made through /v1.`;
 
 /** Runs the command that the arguments name and returns its exit code; throws CommanderError on wrong usage. */
 export async function commandLine(args: readonly string[]): Promise<number> {
@@ -20,7 +23,7 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     };
 
   const program = new Command('acmery')
-    .description('A private certificate authority with a complete ACME server.')
+    .description('A private certificate authority for Kubernetes, with a complete ACME server.')
     .version(version, '--version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .helpCommand('help [command]', 'print the help of a command')
@@ -30,7 +33,8 @@ export async function commandLine(args: readonly string[]): Promise<number> {
 
   program
     .command('serve')
-    .description('Serve ACME and the management interface /v1 until SIGINT or SIGTERM.')
+    .summary('Run everything until SIGINT or SIGTERM: ACME, /v1, CRLs and OCSP, and the operator.')
+    .description(SERVES)
     .action(runs(async (settings) => (await import('./serve.ts')).serve(settings)));
 
   program
@@ -60,7 +64,10 @@ export async function commandLine(args: readonly string[]): Promise<number> {
     .description('Revoke an API token at once.')
     .action(runs(async (settings, _flags, id = '') => (await import('./token.ts')).revokeTokenCommand(settings, id)));
 
-  const manifests = program.command('manifests').description('Custom resources, without a cluster.').helpCommand(false);
+  const manifests = program
+    .command('manifests')
+    .description('Custom resources: their definitions, and a check of manifests without a cluster.')
+    .helpCommand(false);
   manifests
     .command('crds')
     .description('Print the CustomResourceDefinitions.')

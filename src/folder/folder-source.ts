@@ -34,6 +34,12 @@ export type FolderSourceOptions = {
 
 /** Two looks find a file alike before it counts: well within a second. */
 const LOOK_MS = 250;
+/** What it takes with it its deletion policy says. */
+const VANISHED = {
+  type: 'Normal',
+  reason: 'Deleted',
+  note: 'No document declares this object any more: it is deleted.',
+} as const;
 
 export class FolderSource implements ResourceSource, AsyncDisposable {
   readonly #options: FolderSourceOptions;
@@ -174,6 +180,7 @@ export class FolderSource implements ResourceSource, AsyncDisposable {
   async #deleteMissing(): Promise<void> {
     for (const [key, resource] of [...this.#objects]) {
       if (this.#declared.objects.has(key) || resource.metadata.deletionTimestamp !== undefined) continue;
+      this.#options.events.objectEvent({ object: titleOf(resource), ...VANISHED });
       const deletionTimestamp = `${this.#options.clock.now().toISOString().slice(0, 19)}Z`;
       if ((resource.metadata.finalizers ?? []).length === 0) await this.#drop(resource);
       else await this.#store({ ...resource, metadata: { ...resource.metadata, deletionTimestamp } });
@@ -225,6 +232,8 @@ export class FolderSource implements ResourceSource, AsyncDisposable {
     for (const namespace of differing) this.#handlers?.namespaceChanged(namespace);
   }
 }
+
+const titleOf = ({ kind, metadata: { namespace, name } }: Resource): string => `${kind} ${namespace}/${name}`;
 
 async function translated(work: () => Promise<void>): Promise<void> {
   try {

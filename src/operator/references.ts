@@ -50,7 +50,11 @@ export function referee<R extends Referee>(
   if (object.metadata.deletionTimestamp !== undefined) {
     return waiting('DependencyNotReady', `${title} is being deleted.`);
   }
-  if (!isReady(object)) return waiting('DependencyNotReady', `${title} is not ready yet; its conditions say why.`);
+  if (!isReady(object))
+    return waiting(
+      'DependencyNotReady',
+      `${title} is not ready yet, for reasons that its conditions tell; this object goes on as soon as it is.`,
+    );
   return { found: object };
 }
 

@@ -1,4 +1,4 @@
-// Events of CRLs: a part of events.ts.
+// Events of CRLs and of the ends of CA certs: a part of events.ts.
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -38,6 +38,13 @@ export const crlEvents = (log: Log, metrics: Metrics) => {
     crlFailed(event: { readonly signingCert: string; readonly error: unknown }): void {
       metrics.crlBuilds.add({ outcome: 'failed' });
       log.error(event, 'a CRL could not be built; the last one stays until it can');
+    },
+    /** Of all CA certs that may issue. */
+    signingCertEnds(all: readonly { readonly signingCert: string; readonly notAfter: Date }[]): void {
+      metrics.signingCertEnd.clear();
+      for (const { signingCert: signing_cert, notAfter } of all) {
+        metrics.signingCertEnd.set({ signing_cert }, notAfter.getTime() / 1000);
+      }
     },
     /** Those of all CA certs that there are, whichever replica built them. */
     crlsLookedAt(all: readonly CrlDates[]): void {

@@ -1,15 +1,6 @@
 // Every metric of the program, one row each, in a registry of its own per process object.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-
-/** Values that another table of the program bounds: route patterns, door names. Never what a caller sends. */
-const declaredElsewhere = 'declared elsewhere';
-
-/** What each label may be. A label without a bound would grow the registry with every stranger's request. */
-type Labels = Readonly<Record<string, readonly string[] | typeof declaredElsewhere>>;
-
-type ValuesOf<L extends Labels> = {
-  readonly [Name in keyof L]: L[Name] extends readonly (infer Value extends string)[] ? Value : string;
-};
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { declaredElsewhere, rowsOf } from './metric-rows.ts';
 
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'other'] as const;
 export const statusClasses = ['1xx', '2xx', '3xx', '4xx', '5xx', 'gone'] as const;
@@ -73,6 +64,9 @@ export function createMetrics() {
 
     signingCerts: counter('acmery_signing_cert_changes_total', 'Changes of CA certs, by what was done.', {
       change: ['created', 'completed', 'revoked', 'deleted', 'key_removed', 'dropped', 'undo_failed'],
+    }),
+    signingCertEnd: gauge('acmery_signing_cert_expiry_timestamp_seconds', 'When a CA cert ends.', {
+      signing_cert: declaredElsewhere,
     }),
 
     directories: counter('acmery_directory_changes_total', 'Changes of directories, by what was done.', {
@@ -264,37 +258,4 @@ export function createMetrics() {
       where: declaredElsewhere,
     }),
   };
-}
-
-/** Makers of one row each, which typecheck the labels of every use. */
-function rowsOf(registry: Registry) {
-  const registers = [registry];
-  return {
-    counter<const L extends Labels>(name: string, help: string, labels: L) {
-      const metric = new Counter({ name, help, labelNames: Object.keys(labels), registers });
-      for (const values of everyCombination(labels)) metric.inc(values, 0);
-      return { add: (values: ValuesOf<L>, by = 1): void => metric.inc({ ...values }, by) };
-    },
-    gauge<const L extends Labels>(name: string, help: string, labels: L) {
-      const metric = new Gauge({ name, help, labelNames: Object.keys(labels), registers });
-      return {
-        set: (values: ValuesOf<L>, value: number): void => metric.set({ ...values }, value),
-        /** Forgets all label sets. */
-        clear: (): void => metric.reset(),
-      };
-    },
-    histogram<const L extends Labels>(name: string, help: string, labels: L, buckets: number[]) {
-      const metric = new Histogram({ name, help, labelNames: Object.keys(labels), registers, buckets });
-      return { observe: (values: ValuesOf<L>, value: number): void => metric.observe({ ...values }, value) };
-    },
-  };
-}
-
-/** Label sets that are known in advance, so that a rate over a counter sees the step from 0 to 1. */
-function everyCombination(labels: Labels): Record<string, string>[] {
-  return Object.entries(labels).reduce<Record<string, string>[]>(
-    (sets, [name, values]) =>
-      values === declaredElsewhere ? [] : sets.flatMap((set) => values.map((value) => ({ ...set, [name]: value }))),
-    [{}],
-  );
 }

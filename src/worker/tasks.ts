@@ -8,6 +8,7 @@ import { claimOcspSigners, planOcspSigners, postponeOcspSigner, tendOcspSigner }
 import { finishPendingSigningCerts } from '../core/pending-signing-certs.ts';
 import { type Claim, claimRemovedKeys, postponeKeyRemoval, removeKey } from '../core/removed-keys.ts';
 import { removeEnded } from '../core/retention.ts';
+import { tellSigningCertEnds } from '../core/signing-cert-ends.ts';
 import { claimStuckOrders, finishStuckOrder, postponeStuckOrder } from '../core/stuck-orders.ts';
 import { claimChallenges, postponeChallenge, validateChallenge } from '../core/validate-challenge.ts';
 
@@ -87,6 +88,7 @@ export const duties: readonly Duty[] = [
   { name: 'pending_signing_certs', intervalMs: MINUTE_MS, run: finishPendingSigningCerts },
   { name: 'ocsp_signers', intervalMs: MINUTE_MS, run: planOcspSigners },
   { name: 'crl_sweep', intervalMs: MINUTE_MS, run: sweepCrls },
+  { name: 'signing_cert_ends', intervalMs: MINUTE_MS, run: tellSigningCertEnds },
   { name: 'spent_nonces', intervalMs: 5 * MINUTE_MS, run: sweepNonces },
   { name: 'audit_partitions', intervalMs: DAY_MS, run: ensureAuditPartitions },
   { name: 'expiry', intervalMs: MINUTE_MS, run: expireOpenWork },

@@ -9,16 +9,19 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cacheFolder } from '../e2e/fetch.ts';
 import { eventually } from '../support/eventually.ts';
+import { blockOf, runBlocks } from '../support/walkthrough.ts';
 
 const run = promisify(execFile);
 const repository = join(import.meta.dirname, '../..');
 const PORTS = [8443, 8444, 8080, 9090];
 /** What stands for the lines of a client, where neither of the two is here. */
-const OWN_CLIENT = `
+const ownClient = (server: string, kid: string, hmac: string, name: string): string => `
 CERTIFICATE=$CLIENT/certificate.pem
 NODE_EXTRA_CA_CERTS=.acmery/tls/ca.crt node "${join(repository, 'test/support/run-acme-client.ts')}" \\
-  "$SERVER" "$KID" "$HMAC" shop.corp.example > "$CERTIFICATE"
+  "${server}" "${kid}" "${hmac}" ${name} > "$CERTIFICATE"
 `;
+const OWN_BY_PAIR = ownClient('$(cat $PAIR/directory)', '$(cat $PAIR/kid)', '$(cat $PAIR/secret)', 'shop.corp.example');
+const OWN_BY_TOKEN = ownClient('$SERVER', '$KID', '$HMAC', 'printer.lab.example');
 
 const cleanUp = new AsyncDisposableStack();
 
@@ -34,7 +37,18 @@ async function copyOfCheckout(): Promise<string> {
   cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
   const { stdout } = await run(
     'git',
-    ['ls-files', '--cached', '--others', '--exclude-standard', 'src', 'scripts', '*.json', '.npmrc', 'README.md'],
+    [
+      'ls-files',
+      '--cached',
+      '--others',
+      '--exclude-standard',
+      'src',
+      'scripts',
+      'examples',
+      '*.json',
+      '.npmrc',
+      'README.md',
+    ],
     {
       cwd: repository,
     },
@@ -44,13 +58,6 @@ async function copyOfCheckout(): Promise<string> {
   }
   await symlink(join(repository, 'node_modules'), join(folder, 'node_modules'));
   return folder;
-}
-
-/** The README's block of that name. */
-function blockOf(readme: string, name: string): string {
-  const text = new RegExp(`<!-- walkthrough: ${name} -->\n\`\`\`sh\n(.*?)\`\`\``, 's').exec(readme)?.[1];
-  if (text === undefined) throw new Error(`README.md has no commands for ${name}`);
-  return text;
 }
 
 /** Where the clients are that `npm run e2e` has fetched; first of all, those of this machine. */
@@ -72,7 +79,12 @@ let skipped: string | undefined;
 let started: string;
 let secondStart: string;
 let nextStart: string;
-const walks = new Map<Client, Walk>();
+/** From the EAB pair of a folder to a certificate. */
+const firstWalks = new Map<Client, Walk>();
+let folderWalk: Walk;
+let folderLog: string;
+/** The whole way through /v1. */
+const apiWalks = new Map<Client, Walk>();
 
 beforeAll(async () => {
   skipped = await hindrance();
@@ -98,32 +110,44 @@ beforeAll(async () => {
   };
   const said = () => readFile(join(folder, 'npm-start.log'), 'utf8');
   const first = start();
-  await eventually('npm start says what to do next', async () => (await said()).includes('README.md.'), 60_000);
+  await eventually('npm start says what to do next', async () => (await said()).includes('Call /v1'), 60_000);
   started = await said();
   await start().ended;
   secondStart = (await said()).slice(started.length);
 
   const env = { ...process.env, PATH: await searchPath() };
-  const walk = async (client: Client, ...blocks: readonly string[]): Promise<void> => {
-    const script = blocks.join('\n');
-    const { stdout, stderr } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: folder, env });
+  const walk = async (...blocks: readonly string[]): Promise<Walk> => {
+    const { stdout, stderr } = await runBlocks(blocks, { cwd: folder, env });
     const lines = stdout.trim().split('\n');
     const replies = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
-    walks.set(client, { replies, verified: lines.filter((line) => line.endsWith(': OK')), lines, errors: stderr });
+    return { replies, verified: lines.filter((line) => line.endsWith(': OK')), lines, errors: stderr };
   };
   const block = (name: string): string => blockOf(readme, name);
+  const isHere = (client: string) => run('bash', ['-c', `command -v ${client}`], { env }).then(Boolean, () => false);
+
+  firstWalks.set('acme-client', await walk(block('pair'), OWN_BY_PAIR, block('verify')));
+  for (const client of ['certbot', 'lego'] as const) {
+    if (!(await isHere(client))) continue;
+    const another = block('another').replaceAll('blog', `by-${client}`);
+    firstWalks.set(client, await walk(block('pair'), another, block(client), block('verify')));
+  }
+  const change = [block('change'), OWN_BY_PAIR, block('verify')];
+  folderWalk = await walk(block('pair'), block('another'), ...change, block('mistake'), block('deletion'));
+  folderLog = (await said()).slice(started.length);
+
   const begin = [block('setup'), block('directory'), 'echo "$DIRECTORY" > directory', block('token')];
   const again = [block('setup'), 'DIRECTORY=$(cat directory)', block('token')];
   const end = [block('certificate'), block('explain'), block('check'), block('revoke')];
-  await walk('acme-client', ...begin, OWN_CLIENT, ...end);
-  for (const client of ['certbot', 'lego'] as const) {
-    const isHere = await run('bash', ['-c', `command -v ${client}`], { env }).catch(() => undefined);
-    if (isHere !== undefined) await walk(client, ...again, block(client), ...end);
-  }
+  apiWalks.set('acme-client', await walk(...begin, OWN_BY_TOKEN, ...end));
+  if (await isHere('certbot')) apiWalks.set('certbot', await walk(...again, block('client'), ...end));
 
   await first.stop();
   start();
-  await eventually('the next npm start names clients', async () => (await said()).includes('lego run'), 60_000);
+  await eventually(
+    'the next npm start names clients',
+    async () => (await said()).split('Acmery is ready.').length > 2,
+    60_000,
+  );
   nextStart = (await said()).split('Acmery is ready.').at(-1) ?? '';
 }, 120_000);
 
@@ -141,26 +165,69 @@ async function hindrance(): Promise<string | undefined> {
 test('npm start ends with what to do next, and a second one with why it does not start', ({ skip }) => {
   if (skipped !== undefined) skip(skipped);
 
-  expect(started).toMatch(
-    / ready startMs=\d+\n\nAcmery is ready\..*https:\/\/localhost:8443\/acme\/<slug>\/directory/s,
-  );
-  expect(started.trim().split('\n').at(-1)).toBe(
-    'From here to a first certificate: "A first certificate" in README.md.',
-  );
+  expect(started).toMatch(/ ready startMs=\d+\n.*\nAcmery is ready\./s);
+  const lines = started.split('Acmery is ready.')[1] ?? '';
+  const pair = '.acmery/outputs/acmery-system/shop-eab';
+  for (const told of [
+    /\n +ACME +https:\/\/localhost:8443\/acme\/web\/directory\n/,
+    `${pair}/kid  ${pair}/secret`,
+    /\n +trust +\.acmery\/tls\/ca\.crt /,
+    /certbot certonly .*\n +--server https:\/\/localhost:8443\/acme\/web\/directory .*\n.*shop-eab\/secret\)".*\n.* -d shop\.corp\.example /,
+    /lego run .*\n +--server https:\/\/localhost:8443\/acme\/web\/directory .*\n.*shop-eab\/secret\)" .*\n.* -d shop\.corp\.example /,
+    / curl --cacert \.acmery\/tls\/ca\.crt .* https:\/\/localhost:8444\/v1\/directories\n/,
+  ]) {
+    expect(lines).toMatch(told);
+  }
   expect(secondStart.trim().split('\n').at(-1)).toMatch(/^acmery: ACMERY_OPS_LISTEN: 127\.0\.0\.1:9090 is in use /);
 });
 
-test('the next npm start names the directory, and how clients use it', ({ skip }) => {
+test('once its pairs are used npm start says how to get another', ({ skip }) => {
   if (skipped !== undefined) skip(skipped);
 
-  expect(nextStart).toMatch(/ACME +https:\/\/localhost:8443\/acme\/web\/directory\n/);
-  expect(nextStart).toMatch(/certbot certonly .*\n +--server https:\/\/localhost:8443\/acme\/web\/directory /);
-  expect(nextStart).toMatch(/lego run .*\n +--server https:\/\/localhost:8443\/acme\/web\/directory /);
+  expect(nextStart).toMatch(/ACME +https:\/\/localhost:8443\/acme\/lab\/directory\n/);
+  expect(nextStart).toContain('All EAB pairs are used; declare another ExternalBinding in examples/quickstart,');
+  expect(nextStart).toMatch(/lego run .*\n +--server https:\/\/localhost:8443\/acme\/web\/directory .*\n.*kid KID /);
 });
 
 test.for(['acme-client', 'certbot', 'lego'] as const)('a first certificate, by %s', (client, { skip }) => {
   if (skipped !== undefined) skip(skipped);
-  const walk = walks.get(client);
+  const walk = firstWalks.get(client);
+  if (walk === undefined) return skip(`${client} is not here; npm run e2e fetches it`);
+
+  expect(walk.verified).toHaveLength(1);
+  expect(walk.lines.map((line) => line.trim())).toContain('DNS:shop.corp.example');
+});
+
+test('what changes in the folder counts within a second, and a mistake changes nothing', ({ skip }) => {
+  if (skipped !== undefined) skip(skipped);
+  const { lines, verified, errors } = folderWalk;
+
+  expect(lines.slice(0, 4)).toEqual(['ca.crt', 'directory', 'kid', 'secret']);
+  expect(lines).toContain('  observedGeneration: 2');
+  expect(lines).toContain('  certMaxDays: 10');
+  expect(verified).toHaveLength(1);
+  expect(daysOf(lines)).toBe(10);
+  expect(lines).toContain('not taken');
+  expect(errors).toMatch(/2-directory\.yaml:17: .*certMaxDays: expected an integer from 0 to 3650, got "ten"/);
+  expect(folderLog).toMatch(/error a manifest is not taken: .*2-directory\.yaml:17: /);
+  expect(lines).toContain('acmery_manifest_problems 1');
+  const left = lines.slice(lines.indexOf('acmery_manifest_problems 1') + 1);
+  expect(left).toEqual(expect.arrayContaining(['shop-eab', 'web-acme']));
+  expect(left).not.toContain('blog-eab');
+  expect(folderLog).toMatch(/ deleted\. object="ExternalBinding acmery-system\/blog" reason=Deleted/);
+});
+
+/** As openssl prints its dates. */
+function daysOf(lines: readonly string[]): number {
+  const [from = 0, to = 0] = ['notBefore=', 'notAfter='].map((name) =>
+    Date.parse(lines.find((line) => line.startsWith(name))?.slice(name.length) ?? ''),
+  );
+  return Math.round((to - from) / 86_400_000);
+}
+
+test.for(['acme-client', 'certbot'] as const)('the same through /v1, by %s', (client, { skip }) => {
+  if (skipped !== undefined) skip(skipped);
+  const walk = apiWalks.get(client);
   if (walk === undefined) return skip(`${client} is not here; npm run e2e fetches it`);
 
   // By its chain, and then by the CRLs of that too.
@@ -168,7 +235,7 @@ test.for(['acme-client', 'certbot', 'lego'] as const)('a first certificate, by %
   expect(walk.replies).toMatchObject([
     {
       collection: expect.arrayContaining([
-        expect.objectContaining({ object: 'issued_cert', subjects: ['shop.corp.example'], state: 'valid' }),
+        expect.objectContaining({ object: 'issued_cert', subjects: ['printer.lab.example'], state: 'valid' }),
       ]),
     },
     { would_be_accepted: false },
@@ -177,11 +244,11 @@ test.for(['acme-client', 'certbot', 'lego'] as const)('a first certificate, by %
   ]);
 });
 
-test.for(['acme-client', 'certbot', 'lego'] as const)(
+test.for(['acme-client', 'certbot'] as const)(
   'openssl accepts the certificate of %s by CRL and OCSP, and refuses it once it is revoked',
   (client, { skip }) => {
     if (skipped !== undefined) skip(skipped);
-    const walk = walks.get(client);
+    const walk = apiWalks.get(client);
     if (walk === undefined) return skip(`${client} is not here; npm run e2e fetches it`);
 
     const ofOcsp = walk.lines.flatMap((line) => /: (good|revoked|unknown)$/.exec(line)?.[1] ?? []);

@@ -7,7 +7,7 @@ import { archiveFolder, downloadArchive } from './envtest-archive.ts';
 import { buildGoProgram, builtFolder, type GoProgram } from './go-build.ts';
 import type { PlaneBinaries } from './plane.ts';
 
-type Role = keyof PlaneBinaries | 'certManager';
+type Role = keyof PlaneBinaries | 'certManager' | 'helm' | 'promtool';
 
 type Row = GoProgram & {
   readonly role: Role;
@@ -68,6 +68,28 @@ const certManager: Row = {
   yaml: { module: 'github.com/cert-manager/cert-manager', folder: 'deploy/crds', file: certManagerCrdFile },
 };
 
+const helm: Row = {
+  role: 'helm',
+  name: 'helm',
+  variable: 'TEST_ASSET_HELM',
+  module: 'go-helm',
+  package: 'helm.sh/helm/v4/cmd/helm',
+  cpuMinutes: 4,
+  isInArchive: false,
+};
+
+const promtool: Row = {
+  role: 'promtool',
+  name: 'promtool',
+  variable: 'TEST_ASSET_PROMTOOL',
+  module: 'go-prometheus',
+  package: 'github.com/prometheus/prometheus/cmd/promtool',
+  cpuMinutes: 8,
+  // Rules are checked without finding anything to scrape.
+  tags: 'remove_all_sd',
+  isInArchive: false,
+};
+
 type Found = Partial<Record<Role, string>>;
 type Tell = (sentence: string) => void;
 
@@ -80,12 +102,17 @@ export async function findBinaries(tell: Tell): Promise<PlaneBinaries> {
   throw new Error(`there is no Kubernetes API server to test with: ${reasons.join('; ')}`);
 }
 
-/** The path of cert-manager's controller. Throws, with the reason, when it cannot be had. */
-export async function findCertManager(tell: Tell): Promise<string> {
-  const { found, reasons } = await obtain([certManager], tell);
-  if (found.certManager !== undefined) return found.certManager;
-  throw new Error(`there is no cert-manager to test with: ${reasons.join('; ')}`);
-}
+const finder = (row: Row) => async (tell: Tell) => {
+  const { found, reasons } = await obtain([row], tell);
+  const path = found[row.role];
+  if (path !== undefined) return path;
+  throw new Error(`there is no ${row.name} to test with: ${reasons.join('; ')}`);
+};
+
+/** The paths of single programs. Each throws, with the reason, when it cannot be had. */
+export const findCertManager = finder(certManager);
+export const findHelm = finder(helm);
+export const findPromtool = finder(promtool);
 
 async function obtain(rows: readonly Row[], tell: Tell): Promise<{ found: Found; reasons: readonly string[] }> {
   const found = await look(rows);

@@ -10,10 +10,12 @@ import { cacheFolder } from './cache.ts';
 export type GoProgram = {
   readonly name: string;
   /** Folder with go.mod and go.sum. */
-  readonly module: 'go-etcd' | 'go-kubernetes' | 'go-cert-manager';
+  readonly module: 'go-etcd' | 'go-kubernetes' | 'go-cert-manager' | 'go-helm' | 'go-prometheus';
   readonly package: string;
   /** Without anything in Go's own cache, on one core. */
   readonly cpuMinutes: number;
+  /** Build tags of Go, which leave out parts of a program. */
+  readonly tags?: string;
   /** A folder of YAML of a module: becomes one file beside the program. */
   readonly yaml?: { readonly module: string; readonly folder: string; readonly file: string };
 };
@@ -49,7 +51,9 @@ export async function buildGoProgram(program: GoProgram, tell: (sentence: string
   const seconds = (): number => Math.round((performance.now() - begun) / 1_000);
   const progress = setInterval(() => tell(`still building ${program.name}: ${seconds()} s`), PROGRESS_MS);
   const source = join(import.meta.dirname, program.module);
-  const args = ['build', '-mod=readonly', '-trimpath', '-ldflags', linkerFlags, '-o', half, program.package];
+  const tags = program.tags === undefined ? [] : ['-tags', program.tags];
+  const flags = ['-mod=readonly', '-trimpath', '-ldflags', linkerFlags, ...tags];
+  const args = ['build', ...flags, '-o', half, program.package];
   await go(args, source).finally(() => clearInterval(progress));
   if (program.yaml !== undefined) await writeFile(join(folder, program.yaml.file), await joined(program.yaml, source));
   // Whole or not there at all.
