@@ -41,7 +41,11 @@ export default defineConfig({
         test: {
           name: 'cert-manager',
           include: ['test/cert-manager/**/*.test.ts'],
-          globalSetup: ['test/support/postgres.ts', 'test/support/plane/cert-manager-setup.ts'],
+          globalSetup: [
+            'test/support/postgres.ts',
+            'test/support/plane/cert-manager-setup.ts',
+            'test/support/plane/helm-setup.ts',
+          ],
           setupFiles: ['test/support/plane/skip.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -5,19 +5,20 @@ import type { Settings } from '../config/settings.ts';
 import { publicHostName } from '../core/urls.ts';
 import { openCluster } from '../kubernetes/client.ts';
 import { EventRecorder } from '../kubernetes/event-recorder.ts';
-import { issuerInjection } from '../kubernetes/issuer-injection.ts';
+import { type IssuerInjection, issuerInjection, showsToIssuers } from '../kubernetes/issuer-injection.ts';
 import { leaseLeadership } from '../kubernetes/lease.ts';
 import { clusterOutputs } from '../kubernetes/outputs.ts';
 import { secretKeyStore } from '../kubernetes/secret-key-store.ts';
 import { openClusterSource } from '../kubernetes/source.ts';
 import { clusterCallerReview } from '../kubernetes/token-review.ts';
+import type { Change, ResourceSource } from '../operator/ports.ts';
 import { caNamespacesOf, releaseNamespace, type World, type WorldOptions } from './world.ts';
 
 const LEASE = 'acmery';
 
 /** Undefined where there is no cluster. Throws SettingsError for URLs that nobody in it could reach. */
 export async function openClusterWorld({ settings, events, scope }: WorldOptions): Promise<World | undefined> {
-  const cluster = await openCluster({ kubeconfig: settings.kubeconfig });
+  const cluster = await openCluster({ kubeconfig: settings.kubeconfig, events });
   if (cluster === undefined) return undefined;
   scope.use(cluster);
   requireReachable(settings);
@@ -25,12 +26,15 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   const instance = settings.podName ?? hostname();
   const namespaces = settings.watchNamespaces;
   const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass: settings.resourceClass }));
+  let injection: IssuerInjection | undefined;
   const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
   return {
     openKeys: async () => secretKeyStore({ cluster, namespace }),
     review: clusterCallerReview({ cluster, events }),
     declared: {
-      source,
+      source: toldToo(source, (change) => {
+        if (showsToIssuers(change)) injection?.recheck();
+      }),
       outputs: clusterOutputs(cluster),
       events: recorder,
       leadership: () => leaseLeadership({ cluster, events, namespace, name: LEASE, instance }),
@@ -39,12 +43,28 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
     },
     isCluster: true,
     ...(settings.certManagerInjection === 'on' && {
-      besideOperator: (anchors) => runInjection(issuerInjection({ cluster, events, source, anchors, namespaces })),
+      besideOperator: (anchors) => {
+        injection = issuerInjection({ cluster, events, source, anchors, namespaces });
+        return runInjection(injection);
+      },
     }),
   };
 }
 
-function runInjection(injection: { run(signal: AbortSignal): Promise<void> }): AsyncDisposable {
+/** Changes are told to one more, after the operator. */
+const toldToo = (source: ResourceSource, changed: (change: Change) => void): ResourceSource => ({
+  ...source,
+  follow: (handlers) =>
+    source.follow({
+      ...handlers,
+      changed(change) {
+        handlers.changed(change);
+        changed(change);
+      },
+    }),
+});
+
+function runInjection(injection: IssuerInjection): AsyncDisposable {
   const stopping = new AbortController();
   const running = injection.run(stopping.signal);
   return {

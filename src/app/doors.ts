@@ -1,6 +1,7 @@
 // The listeners of the server role: ACME, the management interface, and what relying parties read.
 import { acmeDoor } from '../acme/door.ts';
 import { acmeRoutes } from '../acme/routes.ts';
+import type { Credentials } from '../api/authenticate.ts';
 import { apiDoor } from '../api/door.ts';
 import type { CallerReview } from '../api/ports.ts';
 import { apiRoutes } from '../api/routes.ts';
@@ -31,7 +32,7 @@ export async function openDoors({ settings, ca, tls, review, mounting, opened }:
   const { events } = ca;
   const { bootstrapToken } = settings;
   const limited = { ...mounting, limitRequests: requestLimiter(settings.limitRequests, events) };
-  const credentials = {
+  const credentials: Credentials = {
     ...(bootstrapToken !== undefined && { bootstrapToken }),
     ...(review && { callerReview: review }),
   };

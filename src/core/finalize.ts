@@ -1,7 +1,6 @@
 // Finalize: from a ready order and a CSR to a certificate. What is decided is reserved before anything is signed, so that
 // a crash loses nothing, and whoever completes an order first has completed it.
 import { hash } from 'node:crypto';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { OrderState } from '../lifecycles/order.ts';
 import { findDirectory } from '../store/directories.ts';
 import { type FinalizeRow, findOrderForFinalize, type ReservedOrder, reserveOrder } from '../store/finalize.ts';
@@ -138,10 +137,10 @@ async function completed(
   { begun, patienceMs }: { readonly begun: Date; readonly patienceMs: number },
 ): Promise<AcmeOrder> {
   const { requestId } = applicant;
-  const inTime = new AbortController();
-  const issued = issueReserved(ca, reserved, leaf, signer, { requestId, begun }).finally(() => inTime.abort());
-  const late = pause(patienceMs, 'delayed' as const, { signal: inTime.signal }).catch(() => issued);
-  const outcome = await Promise.race([issued, late]);
+  const late = Promise.withResolvers<'delayed'>();
+  const patience = setTimeout(() => late.resolve('delayed'), patienceMs);
+  const issued = issueReserved(ca, reserved, leaf, signer, { requestId, begun }).finally(() => clearTimeout(patience));
+  const outcome = await Promise.race([issued, late.promise]);
   const now = ca.clock.now();
   switch (outcome) {
     case 'completed':

@@ -92,15 +92,19 @@ export class FolderSource implements ResourceSource, AsyncDisposable {
     await this.#store({ ...found, status: status as CommonStatus });
   }
 
-  async setFinalizer(resource: Resource, isWanted: boolean): Promise<void> {
+  async setFinalizer(resource: Resource, isWanted: boolean): Promise<Resource | undefined> {
     const found = this.#current(resource);
     if (found.metadata.resourceVersion !== resource.metadata.resourceVersion)
       throw new SourceError('conflict', `${keyText(keyOf(resource))} has changed since it was read.`);
     const others = (found.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
     const finalizers = isWanted ? [...others, FINALIZER] : others;
     const { deletionTimestamp } = found.metadata;
-    if (deletionTimestamp !== undefined && finalizers.length === 0) await this.#drop(found);
-    else await this.#store({ ...found, metadata: { ...found.metadata, finalizers } });
+    if (deletionTimestamp !== undefined && finalizers.length === 0) {
+      await this.#drop(found);
+      return undefined;
+    }
+    await this.#store({ ...found, metadata: { ...found.metadata, finalizers } });
+    return this.get(keyOf(found));
   }
 
   async readSecret(namespace: string, name: string): Promise<Readonly<Record<string, Buffer>> | undefined> {

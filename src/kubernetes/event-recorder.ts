@@ -29,6 +29,7 @@ type Series = {
 };
 
 const QUEUE = 1_000;
+const SENDERS = 4;
 const SILENCE_MS = 6 * 60_000;
 const REFRESH_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
@@ -44,7 +45,9 @@ export class EventRecorder implements EventSink, AsyncDisposable {
   readonly #queue: Series[] = [];
   readonly #stop = new AbortController();
   readonly #sweeper: NodeJS.Timeout;
-  #sending: Promise<void> | undefined;
+  readonly #senders = new Set<Promise<void>>();
+  /** Of one thing nothing is sent before the last answer has come. */
+  readonly #underWay = new Set<Series>();
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -81,7 +84,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
     clearInterval(this.#sweeper);
     for (const [key, series] of this.#series) this.#finish(key, series);
     const timer = setTimeout(() => this.#stop.abort(), FLUSH_MS);
-    await this.#sending;
+    while (this.#senders.size > 0) await Promise.all(this.#senders);
     clearTimeout(timer);
     this.#stop.abort();
   }
@@ -98,21 +101,30 @@ export class EventRecorder implements EventSink, AsyncDisposable {
       return false;
     }
     this.#queue.push(series);
-    this.#sending ??= this.#send().finally(() => {
-      this.#sending = undefined;
-    });
+    if (this.#senders.size < SENDERS) {
+      const sender = this.#send().finally(() => this.#senders.delete(sender));
+      this.#senders.add(sender);
+    }
     return true;
   }
 
   async #send(): Promise<void> {
-    for (let series = this.#queue.shift(); series !== undefined; series = this.#queue.shift()) {
+    for (let series = this.#next(); series !== undefined; series = this.#next()) {
+      this.#underWay.add(series);
       const { count, lastAtMs } = series;
       const error = await this.#tell(series, count, microtime(new Date(lastAtMs)));
+      this.#underWay.delete(series);
       if (error === undefined) {
         series.toldCount = count;
         series.toldAtMs = this.#now().getTime();
       } else this.#options.events.objectEventDropped({ reason: series.event.reason, why: String(error) });
     }
+  }
+
+  /** Whoever sends of a thing looks for more of it afterwards. */
+  #next(): Series | undefined {
+    const at = this.#queue.findIndex((series) => !this.#underWay.has(series));
+    return at === -1 ? undefined : this.#queue.splice(at, 1)[0];
   }
 
   /** Gives the error for which it was given up. */

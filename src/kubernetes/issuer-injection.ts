@@ -1,7 +1,7 @@
 // cert-manager Issuers that ask for it are told whom to trust, and which EAB token is theirs: nothing is copied by hand.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { ResourceSource } from '../operator/ports.ts';
+import type { Change, ResourceSource } from '../operator/ports.ts';
 import { annotations } from '../resources/annotations.ts';
 import type { CommonStatus } from '../resources/resource.ts';
 import type { Events } from '../telemetry/events.ts';
@@ -106,6 +106,14 @@ export function issuerInjection(options: InjectionOptions): IssuerInjection {
       await Promise.all(reflections);
     },
   };
+}
+
+/** Whether an Issuer may have to be told: of most changes of most objects it hears nothing. */
+export function showsToIssuers({ key, before, after }: Change): boolean {
+  if (key.kind !== 'Directory' && key.kind !== 'ExternalBinding') return false;
+  const shown = ({ status }: { status?: CommonStatus & Shown }) =>
+    [status?.directoryUrl, status?.keyId, status?.secretName].join(' ');
+  return shown(before ?? {}) !== shown(after ?? {});
 }
 
 /** Another field manager holds the field, or the Issuer is not as it must be. */

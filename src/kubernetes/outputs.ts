@@ -32,9 +32,10 @@ async function createOnce(context: Context, output: Output): Promise<Readonly<Re
 
 async function apply(context: Context, output: Output): Promise<'created' | 'corrected' | 'unchanged'> {
   const { owner } = context;
-  if (await create(context, output)) return 'created';
+  const known = output.wasMade === true ? await find(context, output) : undefined;
+  if (known === undefined && (await create(context, output))) return 'created';
   const wanted = wantedOf(owner, output);
-  const found = await find(context, output);
+  const found = known ?? (await find(context, output));
   if (found === undefined) throw new SourceError('conflict', `${titleOf(owner, output)} was removed meanwhile.`);
   requireOurs(owner, output, found);
   if (isEqual(found, wanted)) return 'unchanged';

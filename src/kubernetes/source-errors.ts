@@ -33,9 +33,9 @@ function refusalOf(error: ClusterError): SourceRefusal {
   return refusals[error.code] ?? 'unavailable';
 }
 
+/** Not 403: an API server that has just begun knows of no rights yet, and a right that is missing may come any time. */
 const refusals: Readonly<Record<number, SourceRefusal>> = {
   400: 'refused',
-  403: 'refused',
   405: 'refused',
   409: 'conflict',
   413: 'refused',

@@ -8,7 +8,7 @@ import { APPLY, corePath, MERGE, NAMESPACES, resourcePath } from './api-paths.ts
 import { BackOff } from './back-off.ts';
 import { Cache, type CacheChange } from './cache.ts';
 import type { Cluster } from './client.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
+import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { type Reflection, reflect } from './reflector.ts';
 import { asSource, isReason, orUndefined } from './source-errors.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -34,6 +34,9 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
   const scopes = namespaces ?? [EVERYWHERE];
   let handlers: ChangeHandlers | undefined;
   let following: Promise<unknown> = Promise.resolve();
+  /** Versions that our own statuses have made of objects as they were read: the next one is written over these. */
+  const madeFrom = new WeakMap<Resource, string>();
+  const versionOf = (resource: Resource): string => madeFrom.get(resource) ?? resource.metadata.resourceVersion;
 
   const followed = kindNames.flatMap((kind) =>
     scopes.map((scope) => {
@@ -83,12 +86,16 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
       const object = namespaceCache.get(undefined, name);
       return object && factsOf(object);
     },
-    writeStatus: (resource, status, signal) => asSource(writeStatus(cluster, resource, status, signal)),
-    async setFinalizer({ kind, metadata }, isWanted, signal) {
+    async writeStatus(resource, status, signal) {
+      const written = await asSource(writeStatus(cluster, resource, { status, version: versionOf(resource), signal }));
+      if (written !== undefined) madeFrom.set(resource, written);
+    },
+    async setFinalizer(resource, isWanted, signal) {
+      const { kind, metadata } = resource;
       const { namespace, name, resourceVersion, finalizers = [] } = metadata;
-      if (finalizers.includes(FINALIZER) === isWanted) return;
+      if (finalizers.includes(FINALIZER) === isWanted) return resource;
       const others = finalizers.filter((finalizer) => finalizer !== FINALIZER);
-      const request = cluster.request({
+      const request = cluster.request<KubernetesObject>({
         method: 'PATCH',
         path: resourcePath(kind, namespace, name),
         contentType: MERGE,
@@ -96,7 +103,8 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
         signal,
       });
       // What is gone has no finalizer.
-      await asSource(isWanted ? request : orUndefined(request));
+      const changed = await asSource(isWanted ? request : orUndefined(request));
+      return changed && resourceOf({ ...slim(changed), kind });
     },
     async readSecret(namespace, name, signal) {
       const path = corePath('secrets', namespace, name);
@@ -114,23 +122,26 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
 
 /**
  * The API server does not look at a uid that is applied to a status, so that the version stands for it. One that is only
- * out of date is looked up.
+ * out of date is looked up. The version that was made, where nobody else has changed the object.
  */
-async function writeStatus(cluster: Cluster, resource: Resource, status: object, signal: AbortSignal): Promise<void> {
-  const { apiVersion, kind, metadata } = resource;
+async function writeStatus(
+  cluster: Cluster,
+  { apiVersion, kind, metadata }: Resource,
+  { status, version, signal }: { readonly status: object; readonly version: string; readonly signal: AbortSignal },
+): Promise<string | undefined> {
   const { namespace, name, uid } = metadata;
   const path = resourcePath(kind, namespace, name);
-  let { resourceVersion } = metadata;
+  let resourceVersion = version;
   for (;;) {
     try {
-      await cluster.request({
+      const written = await cluster.request<KubernetesObject>({
         method: 'PATCH',
         path: `${path}/status?fieldManager=${STATUS_MANAGER}&force=true`,
         contentType: APPLY,
         body: { apiVersion, kind, metadata: { name, namespace, resourceVersion }, status },
         signal,
       });
-      return;
+      return resourceVersion === version ? written.metadata.resourceVersion : undefined;
     } catch (error) {
       if (!isReason(error, 'Conflict')) throw error;
     }

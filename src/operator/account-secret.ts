@@ -51,7 +51,8 @@ export async function secretSynced(
   }
   const own = { [PRIVATE_KEY]: key, directory: view.directoryUrl, account: view.kid };
   const data = { ...own, ...trusted(operator.anchors()) };
-  const written = await operator.outputs.apply(resource, { kind: secret.kind, name: secret.name, data }, signal);
+  const output = { kind: secret.kind, name: secret.name, data, wasMade: true };
+  const written = await operator.outputs.apply(resource, output, signal);
   if (isKnown && written !== 'unchanged') {
     const note = `Secret ${secret.name} was not as it should be, and is so again.`;
     visit.event({ type: 'Warning', reason: 'DriftCorrected', note });

@@ -20,7 +20,11 @@ export async function secretSynced(
   const isKnown = status.secretHash === hash && status.secretName === name;
   if (!isKnown || visit.isThorough) {
     const { result: as, conflict } = await ownSecret(operator, visit, name, () =>
-      operator.outputs.apply(resource, { kind: 'Secret', name, data }, visit.signal),
+      operator.outputs.apply(
+        resource,
+        { kind: 'Secret', name, data, wasMade: status.secretName === name },
+        visit.signal,
+      ),
     );
     if (conflict !== undefined) {
       visit.condition('SecretSynced', { status: 'False', ...conflict });

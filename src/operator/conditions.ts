@@ -5,10 +5,11 @@ import type { Outcome } from './reconciler.ts';
 export type ConditionValue = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 /** True where the object as it is now was found ready. */
-export function isReady({ metadata, status }: Resource): boolean {
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-  return ready?.status === 'True' && ready.observedGeneration === metadata.generation;
-}
+export const isReady = (resource: Resource): boolean =>
+  wasReady(resource) && conditionOf(resource, 'Ready')?.observedGeneration === resource.metadata.generation;
+
+/** True also where it has changed since: what it declared then serves on until it is looked at. */
+export const wasReady = (resource: Resource): boolean => conditionOf(resource, 'Ready')?.status === 'True';
 
 export const conditionOf = ({ status }: Resource, type: string): Condition | undefined =>
   status?.conditions?.find((condition) => condition.type === type);

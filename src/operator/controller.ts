@@ -12,11 +12,13 @@ import { type Priority, type Taken, WorkQueue } from './work-queue.ts';
 export type ControllerOptions = {
   /** Between 0 and 1. */
   readonly random: () => number;
+  /** What an object that is gone has left behind is settled. */
+  readonly settled?: (key: ResourceKey) => void;
 };
 
 type Result = Outcome | Retry;
 
-const CONCURRENCY = 4;
+const USUAL_CONCURRENCY = 4;
 const VISIT_MS = 60_000;
 const SAFETY_VISIT_MS = 600_000;
 const SAFETY_JITTER = 0.1;
@@ -27,28 +29,36 @@ export class Controller<R extends Resource> {
   readonly #operator: OperatorContext;
   readonly #reconciler: Reconciler<R>;
   readonly #random: () => number;
+  readonly #settled: ControllerOptions['settled'];
   readonly #queue: WorkQueue;
   readonly #keys = new Map<string, ResourceKey>();
   readonly #writer: StatusWriter;
 
-  constructor(operator: OperatorContext, reconciler: Reconciler<R>, { random }: ControllerOptions) {
+  constructor(operator: OperatorContext, reconciler: Reconciler<R>, { random, settled }: ControllerOptions) {
     const { clock, events } = operator.ca;
     this.#operator = operator;
     this.#reconciler = reconciler;
     this.#random = random;
+    this.#settled = settled;
     this.#writer = new StatusWriter(operator.source);
     this.#queue = new WorkQueue({ now: () => clock.now(), random, events: events.workQueue(reconciler.kind) });
   }
 
   enqueue(key: ResourceKey, priority: Priority = 'high'): void {
-    const text = `${key.namespace}/${key.name}`;
+    const text = textOf(key);
     this.#keys.set(text, key);
     this.#queue.add(text, priority);
   }
 
+  /** The copy in memory shows this now. */
+  shown(resource: Resource): void {
+    this.#writer.shown(textOf(resource.metadata), resource);
+  }
+
   /** Works until the signal aborts; resolves when the visits under way have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(Array.from({ length: CONCURRENCY }, () => this.#work(signal)));
+    const { concurrency = USUAL_CONCURRENCY } = this.#reconciler;
+    await Promise.all(Array.from({ length: concurrency }, () => this.#work(signal)));
     this.#queue.clear();
     this.#keys.clear();
   }
@@ -76,20 +86,27 @@ export class Controller<R extends Resource> {
     } catch (error) {
       if (leading.aborted) return;
       const failures = this.#queue.retry(text);
-      events.reconcileFailed({ kind, object: text, failures, error });
+      // What could not be written now is no bug.
+      if (outcomeOf(error)?.outcome === 'retry') events.reconciled({ kind, outcome: 'retry' });
+      else events.reconcileFailed({ kind, object: text, failures, error });
     }
   }
 
   async #reconcile({ key: text, priority }: Taken, key: ResourceKey, signal: AbortSignal): Promise<Result> {
     const found = this.#operator.source.get(key) as R | undefined;
     if (found === undefined) return this.#settleGone(text, key, signal);
-    const resource = this.#writer.current(text, found);
-    if (isAnnotated(resource, 'paused')) return this.#pause(text, resource, signal);
+    const seen = this.#writer.current(text, found);
+    if (isAnnotated(seen, 'paused')) return this.#pause(text, seen, signal);
+    const isDeleting = seen.metadata.deletionTimestamp !== undefined;
+    // Nothing can be made there any more; that the object is deleted, too, will be told.
+    if (!isDeleting && this.#isNamespaceGoing(seen)) return done;
+    const { resource, failure } = await this.#withFinalizer(seen, signal);
     const visit = beginVisit(resource, { signal, isThorough: priority !== 'glance' });
-    const isDeleting = resource.metadata.deletionTimestamp !== undefined;
-    const result = isDeleting ? await this.#delete(resource, visit) : await this.#apply(resource, visit);
+    const run = (): Promise<Result> =>
+      isDeleting ? this.#delete(resource, visit) : resultOf(() => this.#run(this.#reconciler.steps, visit));
+    const result = failure ?? (await run());
     const isGoing = isDeleting && result.outcome === 'done';
-    if (!isGoing) await this.#tell(text, visit, result);
+    if (!isGoing) await this.#tell(text, { seen, visit }, result);
     this.#plan(text, result, visit);
     return result;
   }
@@ -103,26 +120,30 @@ export class Controller<R extends Resource> {
     this.#queue.forget(text);
     this.#keys.delete(text);
     this.#writer.forget(text);
+    this.#settled?.(key);
     return result;
   }
 
   async #pause(text: string, resource: R, signal: AbortSignal): Promise<Result> {
     const conditions = conditionsPaused(resource, this.#operator.ca.clock.now());
     const isNew = conditionOf(resource, 'Paused') === undefined;
-    await this.#writer.write(text, resource, { ...resource.status, conditions }, signal);
+    await this.#writer.write(text, { seen: resource, resource }, { ...resource.status, conditions }, signal);
     if (isNew)
       this.#record(resource, { type: 'Normal', reason: 'ReconciliationPaused', note: 'Paused by annotation.' });
     this.#queue.forget(text);
     return done;
   }
 
-  async #apply(resource: R, visit: VisitInMaking<R>): Promise<Result> {
-    return resultOf(async () => {
-      if (this.#reconciler.needsFinalizer(resource) && !hasFinalizer(resource)) {
-        await this.#operator.source.setFinalizer(resource, true, visit.signal);
-      }
-      return this.#run(this.#reconciler.steps, visit);
+  /** The object with its finalizer, where it needs one, before anything is done for it. */
+  async #withFinalizer(seen: R, signal: AbortSignal): Promise<{ readonly resource: R; readonly failure?: Result }> {
+    const isGoing = seen.metadata.deletionTimestamp !== undefined;
+    if (isGoing || hasFinalizer(seen) || !this.#reconciler.needsFinalizer(seen)) return { resource: seen };
+    let resource = seen;
+    const result = await resultOf(async () => {
+      resource = ((await this.#operator.source.setFinalizer(seen, true, signal)) as R | undefined) ?? seen;
+      return done;
     });
+    return result.outcome === 'done' ? { resource } : { resource, failure: result };
   }
 
   async #delete(resource: R, visit: VisitInMaking<R>): Promise<Result> {
@@ -145,7 +166,11 @@ export class Controller<R extends Resource> {
   }
 
   /** The one write of the status, and the events of what has changed. */
-  async #tell(text: string, visit: VisitInMaking<R>, result: Result): Promise<void> {
+  async #tell(
+    text: string,
+    { seen, visit }: { readonly seen: R; readonly visit: VisitInMaking<R> },
+    result: Result,
+  ): Promise<void> {
     const { resource } = visit;
     const isPassing = result.outcome === 'retry' && this.#queue.failures(text) < TOLD_FAILURES && wasVisited(resource);
     if (isPassing) return;
@@ -163,14 +188,19 @@ export class Controller<R extends Resource> {
       conditions: conditionsAfter(resource, { outcome, told, own: visit.own, now }),
       ...(requestedAt !== undefined && { lastHandledReconcileAt: requestedAt }),
     };
-    await this.#writer.write(text, resource, status, visit.signal);
+    await this.#writer.write(text, { seen, resource }, status, visit.signal);
     for (const event of visit.told) this.#record(resource, event);
     const isNews = result.outcome !== 'done' && before?.reason !== result.reason;
     const type = outcome === 'stalled' ? 'Warning' : 'Normal';
     if (isNews) this.#record(resource, { type, reason: told.reason, note: told.message });
   }
 
+  #isNamespaceGoing({ metadata }: R): boolean {
+    return this.#operator.source.namespace(metadata.namespace)?.isTerminating === true;
+  }
+
   #record(resource: R, event: Omit<ObjectEvent, 'action'>): void {
+    if (this.#isNamespaceGoing(resource)) return;
     const action = resource.metadata.deletionTimestamp === undefined ? 'Reconcile' : 'Delete';
     this.#operator.events.record(resource, { action, ...event });
   }
@@ -187,6 +217,8 @@ export class Controller<R extends Resource> {
     }
   }
 }
+
+const textOf = ({ namespace, name }: Pick<ResourceKey, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
 const hasFinalizer = ({ metadata }: Resource): boolean => metadata.finalizers?.includes(FINALIZER) ?? false;
 

@@ -21,7 +21,8 @@ export const trustPublished: Step<DirectoryResource> = async (operator, visit) =
   if (!visit.isThorough && isSeen && status.configMapName === name) return done;
   try {
     const data = await dataOf(operator, status);
-    await operator.outputs.apply(resource, { kind: 'ConfigMap', name, data }, signal);
+    const output = { kind: 'ConfigMap', name, data, wasMade: status.configMapName === name } as const;
+    await operator.outputs.apply(resource, output, signal);
     status.configMapName = name;
     return done;
   } catch (error) {

@@ -4,9 +4,8 @@ import { applyDirectory, forgetDirectory, hasDirectory } from '../core/declared-
 import type { DirectoryView } from '../core/directories.ts';
 import { formatId, parseId } from '../core/ids.ts';
 import type { DirectoryResource } from '../resources/directory-resource.ts';
-import type { Resource } from '../resources/resource.ts';
 import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
-import { isReady } from './conditions.ts';
+import { earlierClaimant } from './claims.ts';
 import { dependentsGone } from './dependents.ts';
 import { slugOf, wantedDirectory } from './directory-spec.ts';
 import { configMapNameFits, trustPublished } from './directory-trust.ts';
@@ -41,17 +40,12 @@ const slugFits: DirectoryStep = async (_, visit) => {
 };
 
 /** Of several without a row that claim one slug, the oldest makes it; what a row holds stays with it. */
-const firstToClaim: DirectoryStep = async ({ ca, source }, visit) => {
+const firstToClaim: DirectoryStep = async (operator, visit) => {
   const { resource } = visit;
   if (visit.status.id !== undefined) return done;
   const slug = slugOf(resource);
-  const rival = source
-    .list('Directory')
-    .filter(isDirectory)
-    .find(
-      (other) => slugOf(other) === slug && other.metadata.deletionTimestamp === undefined && isOlder(other, resource),
-    );
-  if (rival === undefined || (await hasDirectory(ca, visit.declared))) return done;
+  const rival = earlierClaimant(operator, resource, claimOf(slug));
+  if (rival === undefined || (await hasDirectory(operator.ca, visit.declared))) return done;
   const { namespace, name } = rival.metadata;
   const who =
     namespace === resource.metadata.namespace ? `Directory ${namespace}/${name}` : 'a Directory of another namespace';
@@ -94,14 +88,13 @@ export const directoryReconciler: Reconciler<DirectoryResource> = {
     trustPublished,
   ],
   deletion: [dependentsGone, forgotten],
-  claims: (resource) => [`slug/${slugOf(resource)}`],
+  claims: (resource) => [claimOf(slugOf(resource))],
   showsToReferrers: (before, after) => shownOf(before) !== shownOf(after),
 };
 
-/** What those who refer to it look at. */
+/** What those who refer to it look at, besides whether it is ready. */
 const shownOf = (resource: DirectoryResource): string =>
   JSON.stringify([
-    isReady(resource),
     resource.metadata.deletionTimestamp !== undefined,
     resource.status?.id,
     resource.status?.directoryUrl,
@@ -168,14 +161,6 @@ function show(visit: DirectoryVisit, { id, directoryUrl, fields }: DirectoryView
   visit.condition('Programmed', { status: 'True', reason: 'Succeeded', message: `Serves at ${directoryUrl}.` });
 }
 
-const isDirectory = (resource: Resource): resource is DirectoryResource => resource.kind === 'Directory';
-
-function isOlder(one: Resource, other: Resource): boolean {
-  const [mine, theirs] = [one, other].map(ageOf);
-  return mine !== undefined && theirs !== undefined && mine < theirs;
-}
-
-const ageOf = ({ metadata: { creationTimestamp, namespace, name } }: Resource): string =>
-  `${creationTimestamp} ${namespace}/${name}`;
+const claimOf = (slug: string): string => `slug/${slug}`;
 
 const stalled = (reason: string, message: string) => ({ outcome: 'stalled', reason, message }) as const;

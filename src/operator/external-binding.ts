@@ -18,9 +18,9 @@ import { formatId } from '../core/ids.ts';
 import { canonicalOrderValidations } from '../core/order-validations.ts';
 import { annotationOf } from '../resources/annotations.ts';
 import type { ExternalBindingResource } from '../resources/external-binding-resource.ts';
-import type { Resource } from '../resources/resource.ts';
 import { secretSynced } from './binding-secret.ts';
 import { boundDirectory, directoryKey } from './bound-directory.ts';
+import { earlierClaimant } from './claims.ts';
 import { conditionOf } from './conditions.ts';
 import { fits, LONGEST_NAME } from './output-names.ts';
 import { done, type OperatorContext, type Outcome, type Reconciler, type Step, type Visit } from './reconciler.ts';
@@ -30,6 +30,8 @@ type BindingVisit = Visit<ExternalBindingResource>;
 
 const LONGEST_KEY_ID = 128;
 const AGAIN_MS = 10_000;
+/** Statements of several visits go together, and what is waited for is the API server. */
+const CONCURRENCY = 16;
 
 /** Shows what is not known yet. */
 const begun: BindingStep = async (_, visit) => {
@@ -45,14 +47,11 @@ const keyIdFits: BindingStep = async (_, { resource }) => fits('keyId', keyIdOf(
 const secretNameFits: BindingStep = async (_, { resource }) => fits('secretName', secretNameOf(resource), LONGEST_NAME);
 
 /** Of several without a token that claim one key id, the oldest makes it. */
-const firstToClaim: BindingStep = async ({ ca, source }, { resource, declared, status }) => {
+const firstToClaim: BindingStep = async (operator, { resource, declared, status }) => {
   if (status.id !== undefined) return done;
   const keyId = keyIdOf(resource);
-  const rival = source
-    .list('ExternalBinding')
-    .filter(isExternalBinding)
-    .find((other) => hasKeyId(other, keyId) && isOlder(other, resource));
-  if (rival === undefined || (await hasExternalBinding(ca, declared))) return done;
+  const rival = earlierClaimant(operator, resource, claimOf(keyId));
+  if (rival === undefined || (await hasExternalBinding(operator.ca, declared))) return done;
   const { namespace, name } = rival.metadata;
   return stalled(
     'KeyIdConflict',
@@ -85,18 +84,20 @@ export const externalBindingReconciler: Reconciler<ExternalBindingResource> = {
   references: (resource) => [directoryKey(resource)],
   // Without one an object costs a write less; its token is then deleted once it is gone.
   needsFinalizer: ({ spec }) => spec.onDelete === 'RevokeAccount' || spec.deletionPolicy === 'Retain',
+  concurrency: CONCURRENCY,
   steps: [begun, keyIdFits, secretNameFits, firstToClaim, tokenApplied],
   deletion: [released],
   gone: ({ ca }, key) => forgetExternalBinding(ca, key),
   origins: async ({ ca }) => (await externalBindingOwners(ca)).map((owner) => ({ kind: 'ExternalBinding', ...owner })),
-  claims: (resource) => [`key-id/${keyIdOf(resource)}`],
+  claims: (resource) => [claimOf(keyIdOf(resource))],
   showsToReferrers: () => false,
 };
 
 const specNames = { name: 'name', order_validations: 'orderValidations' } as const;
 
-const usualKeyId = ({ metadata: { namespace, name } }: Resource): string => `${namespace}.${name}`;
-const keyIdOf = (resource: ExternalBindingResource): string => resource.spec.keyId ?? usualKeyId(resource);
+const keyIdOf = ({ spec, metadata: { namespace, name } }: ExternalBindingResource): string =>
+  spec.keyId ?? `${namespace}.${name}`;
+const claimOf = (keyId: string): string => `key-id/${keyId}`;
 const secretNameOf = ({ metadata, spec }: ExternalBindingResource): string => spec.secretName ?? `${metadata.name}-eab`;
 
 /** A key id becomes free when a token is deleted, and nobody tells of that. */
@@ -169,23 +170,6 @@ function boundBy(account: DeclaredBindingView['account']) {
     return { status: 'True', reason: 'Used', message: `The account ${url} was made with the token.` } as const;
   const message = `The account ${url} that was made with the token is ${state}. The annotation acmery.io/renew: <any new text> makes a new token.`;
   return { status: 'False', reason: 'AccountEnded', message } as const;
-}
-
-const isExternalBinding = (resource: Resource): resource is ExternalBindingResource =>
-  resource.kind === 'ExternalBinding';
-
-/** Names are compared first: most of many objects differ there, and nothing has to be put together for them. */
-const hasKeyId = (other: ExternalBindingResource, keyId: string): boolean =>
-  other.spec.keyId === undefined
-    ? keyId.endsWith(other.metadata.name) && usualKeyId(other) === keyId
-    : other.spec.keyId === keyId;
-
-function isOlder({ metadata: one }: Resource, { metadata: other }: Resource): boolean {
-  if (one.uid === other.uid || one.deletionTimestamp !== undefined) return false;
-  const [first, second] = [one, other].map(
-    ({ creationTimestamp, namespace, name }) => `${creationTimestamp} ${namespace}/${name}`,
-  );
-  return (first ?? '') < (second ?? '');
 }
 
 const stalled = (reason: string, message: string): Outcome => ({ outcome: 'stalled', reason, message });

@@ -2,14 +2,15 @@
 import { onOwnedChanges } from '../core/owned-changes.ts';
 import { Periodic } from '../core/periodic.ts';
 import { type KindName, keyOf, keyText, kindNames, type Resource, type ResourceKey } from '../resources/resource.ts';
-import { isReady } from './conditions.ts';
+import { ClaimIndex } from './claims.ts';
+import { isReady, wasReady } from './conditions.ts';
 import { Controller } from './controller.ts';
 import type { Change, Leadership } from './ports.ts';
 import type { OperatorContext } from './reconciler.ts';
 import { reconcilers, relationsOf } from './reconcilers.ts';
-import { KeyIndex, ReferrerIndex } from './references.ts';
+import { ReferrerIndex } from './references.ts';
 
-export type OperatorOptions = Omit<OperatorContext, 'referrers'> & {
+export type OperatorOptions = Omit<OperatorContext, 'referrers' | 'claimants'> & {
   readonly leadership: Leadership;
   /** Between 0 and 1. */
   readonly random: () => number;
@@ -34,17 +35,19 @@ export function startOperator(options: OperatorOptions): AsyncDisposable {
 
 class Operator {
   readonly #context: OperatorContext;
-  readonly #controllers: Readonly<Record<KindName, Pick<Controller<never>, 'enqueue' | 'run'>>>;
+  readonly #controllers: Readonly<Record<KindName, Pick<Controller<never>, 'enqueue' | 'shown' | 'run'>>>;
   readonly #referrers = new ReferrerIndex((resource) => relationsOf(resource.kind).references(resource));
-  readonly #claimants = new KeyIndex();
+  readonly #claimants = new ClaimIndex((resource) => relationsOf(resource.kind).claims?.(resource) ?? []);
+  /** What objects that are gone held on to, until what they left behind is settled. */
+  readonly #held = new Map<string, readonly string[]>();
   readonly #comparisonMs: number;
   #isLeading = false;
 
   constructor({ leadership: _, random, comparisonMs = COMPARISON_MS, ...world }: OperatorOptions) {
     this.#comparisonMs = comparisonMs;
-    this.#context = { ...world, referrers: this.#referrers };
+    this.#context = { ...world, referrers: this.#referrers, claimants: this.#claimants };
     const controllerOf = <R extends Resource>(reconciler: ConstructorParameters<typeof Controller<R>>[1]) =>
-      new Controller<R>(this.#context, reconciler, { random });
+      new Controller<R>(this.#context, reconciler, { random, settled: (key) => this.#release(key) });
     this.#controllers = {
       SigningCert: controllerOf(reconcilers.SigningCert),
       Directory: controllerOf(reconcilers.Directory),
@@ -75,12 +78,23 @@ class Operator {
 
   #changed({ key, before, after }: Change): void {
     this.#referrers.change(before, after);
-    const released = this.#claim(before, after, key);
+    const released = this.#claimants.change(before, after);
     if (!this.#isLeading) return;
+    if (after !== undefined) this.#controllers[key.kind].shown(after);
     if (needsVisit(before, after)) this.#enqueue(key);
-    if (showsToReferrers(before, after)) for (const referrer of this.#referrers.to(key)) this.#enqueue(referrer);
+    if (showsToReferrers(before, after)) this.#wakeReferrers(key);
     if (isLeaving(before, after)) this.#wakeWaiting(before ?? after);
-    for (const claim of released) for (const claimant of this.#claimants.get(claim)) this.#enqueue(claimant);
+    if (released.length === 0) return;
+    this.#held.set(keyText(key), released);
+    const isSettledLater = after === undefined && relationsOf(key.kind).gone !== undefined;
+    if (!isSettledLater) this.#release(key);
+  }
+
+  /** The others who want what it held look again. */
+  #release(key: ResourceKey): void {
+    const claims = this.#held.get(keyText(key)) ?? [];
+    this.#held.delete(keyText(key));
+    for (const claim of claims) for (const claimant of this.#claimants.of(claim)) this.#enqueue(claimant);
   }
 
   /** Its labels may permit other references now, and a namespace that goes holds nothing back. */
@@ -104,14 +118,13 @@ class Operator {
     this.#controllers[key.kind].enqueue(key);
   }
 
-  /** Notes what an object claims; gives what it has let go. */
-  #claim(before: Resource | undefined, after: Resource | undefined, key: ResourceKey): readonly string[] {
-    const held = claimsOf(before);
-    const wanted = claimsOf(after);
-    const released = held.filter((claim) => !wanted.includes(claim));
-    for (const claim of released) this.#claimants.remove(claim, key);
-    for (const claim of wanted) this.#claimants.add(claim, key);
-    return released;
+  /** Whoever is ready probably stays as it is, and need not be looked at thoroughly. */
+  #wakeReferrers(key: ResourceKey): void {
+    for (const referrer of this.#referrers.to(key)) {
+      const resource = this.#context.source.get(referrer);
+      const isSettled = resource !== undefined && isReady(resource);
+      this.#controllers[referrer.kind].enqueue(referrer, isSettled ? 'glance' : 'high');
+    }
   }
 
   /** What is being deleted waits for those who refer to it: one of them goes. */
@@ -142,9 +155,6 @@ class Operator {
   }
 }
 
-const claimsOf = (resource: Resource | undefined): readonly string[] =>
-  resource === undefined ? [] : (relationsOf(resource.kind).claims?.(resource) ?? []);
-
 /** Not for a status that we have written ourselves. */
 function needsVisit(before: Resource | undefined, after: Resource | undefined): boolean {
   if (before === undefined || after === undefined) return true;
@@ -160,7 +170,8 @@ const showsToReferrers = (before: Resource | undefined, after: Resource | undefi
   before === undefined ||
   after === undefined ||
   isLeaving(before, after) ||
-  isReady(before) !== isReady(after) ||
+  (!isReady(before) && isReady(after)) ||
+  (wasReady(before) && !wasReady(after)) ||
   relationsOf(after.kind).showsToReferrers(before, after);
 
 const isLeaving = (before: Resource | undefined, after: Resource | undefined): boolean =>

@@ -28,8 +28,8 @@ export type ResourceSource = {
   namespace(name: string): NamespaceFacts | undefined;
   /** The whole status; only where the object still has this uid. */
   writeStatus(resource: Resource, status: object, signal: AbortSignal): Promise<void>;
-  /** Only where the object has not changed since it was read. */
-  setFinalizer(resource: Resource, isWanted: boolean, signal: AbortSignal): Promise<void>;
+  /** Only where the object has not changed since it was read. The object as it is then; undefined once it is gone. */
+  setFinalizer(resource: Resource, isWanted: boolean, signal: AbortSignal): Promise<Resource | undefined>;
   /** A Secret that a spec names; the values decoded. Undefined where there is none. */
   readSecret(
     namespace: string,
@@ -43,6 +43,8 @@ export type Output = {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly name: string;
   readonly data: Readonly<Record<string, string>>;
+  /** It was made before: it is looked at first, since what stands there need not be written. */
+  readonly wasMade?: boolean;
 };
 
 /** Throws SourceError, `foreign` where an object of that name is not ours. */

@@ -17,6 +17,7 @@ export type OperatorContext = {
   readonly outputs: Outputs;
   readonly events: EventSink;
   readonly referrers: Referrers;
+  readonly claimants: Claimants;
   /** The release namespace: keys of CAs lie there. */
   readonly namespace: string;
   /** Where SigningCerts are accepted; undefined: everywhere. */
@@ -27,6 +28,9 @@ export type OperatorContext = {
 
 /** Who names an object in its spec. */
 export type Referrers = { to(key: ResourceKey): readonly ResourceKey[] };
+
+/** Who claims a name that only one can hold. */
+export type Claimants = { of(claim: string): readonly ResourceKey[] };
 
 /** One run over one object. What no step sets in `status` and `conditions` stays as it was. */
 export type Visit<R extends Resource> = {
@@ -57,6 +61,8 @@ export type Reconciler<R extends Resource> = {
   /** Whether something has to be undone before it may go. */
   needsFinalizer(resource: R): boolean;
   readonly steps: readonly Step<R>[];
+  /** How many objects are looked at at once; a few where nothing is said. */
+  readonly concurrency?: number;
   /** What has to be done before it may go, in order; one that waits or stalls holds it. */
   readonly deletion: readonly Step<R>[];
   /** An object that had no finalizer is gone: what it left behind is settled. */

@@ -13,7 +13,7 @@ export const reconcilers = {
   AcmeKey: acmeKeyReconciler,
 };
 
-type Relations = Pick<Reconciler<Resource>, 'references' | 'showsToReferrers' | 'claims' | 'origins'>;
+type Relations = Pick<Reconciler<Resource>, 'references' | 'showsToReferrers' | 'claims' | 'origins' | 'gone'>;
 
 /** What each kind says of its objects to the others. */
 export const relationsOf = (kind: KindName): Relations => reconcilers[kind];

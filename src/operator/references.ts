@@ -7,7 +7,7 @@ import {
   type Resource,
   type ResourceKey,
 } from '../resources/resource.ts';
-import { isReady } from './conditions.ts';
+import { isReady, wasReady } from './conditions.ts';
 import { type OperatorContext, type Outcome, type Referrers, referenced } from './reconciler.ts';
 
 type Expression = {
@@ -50,7 +50,9 @@ export function referee<R extends Referee>(
   if (object.metadata.deletionTimestamp !== undefined) {
     return waiting('DependencyNotReady', `${title} is being deleted.`);
   }
-  if (!isReady(object))
+  // Who is ready goes on with what was ready, and asks nothing new of it.
+  const isUsable = isReady(object) || (wasReady(object) && isReady(from));
+  if (!isUsable)
     return waiting(
       'DependencyNotReady',
       `${title} is not ready yet, for reasons that its conditions tell; this object goes on as soon as it is.`,

@@ -8,7 +8,7 @@ import { parseId } from '../core/ids.ts';
 import { keyTrouble } from '../core/signing-cert-status.ts';
 import { uploadCrl } from '../core/upload-crl.ts';
 import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
-import { conditionOf, isReady } from './conditions.ts';
+import { conditionOf } from './conditions.ts';
 import { dependentsGone } from './dependents.ts';
 import { unknownAtFirst } from './first-conditions.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -140,10 +140,9 @@ export const signingCertReconciler: Reconciler<SigningCertResource> = {
   showsToReferrers: (before, after) => shownOf(before) !== shownOf(after),
 };
 
-/** What those who refer to it look at. */
+/** What those who refer to it look at, besides whether it is ready. */
 const shownOf = (resource: SigningCertResource): string =>
   JSON.stringify([
-    isReady(resource),
     resource.metadata.deletionTimestamp !== undefined,
     resource.status?.id,
     resource.status?.fingerprint,

@@ -1,13 +1,13 @@
 // Writes a status once: not again while the copy in memory has not yet caught up, and never where nothing differs.
 import { isDeepStrictEqual } from 'node:util';
-import type { Resource } from '../resources/resource.ts';
+import { keyOf, type Resource } from '../resources/resource.ts';
 import type { ResourceSource } from './ports.ts';
 
-type Written = { readonly resourceVersion: string; readonly uid: string; readonly status: object };
+type Written = { readonly uid: string; readonly versions: readonly string[]; readonly status: object };
 
 export class StatusWriter {
   readonly #source: ResourceSource;
-  /** What was written over the object as the copy still shows it. */
+  /** What was written over the object as the copy shows it still: in the version that was visited, or one of our own. */
   readonly #written = new Map<string, Written>();
 
   constructor(source: ResourceSource) {
@@ -16,26 +16,36 @@ export class StatusWriter {
 
   /** The object with the status that it has, also where the copy does not show it yet. */
   current<R extends Resource>(name: string, resource: R): R {
-    const status = this.#shown(name, resource);
+    const status = this.shown(name, resource);
     return status === resource.status ? resource : { ...resource, status };
   }
 
-  async write(name: string, resource: Resource, status: object, signal: AbortSignal): Promise<void> {
-    const { resourceVersion, uid } = resource.metadata;
-    if (isDeepStrictEqual(withoutUndefined(status), this.#shown(name, resource))) return;
+  /** `seen` is the object as the copy showed it, `resource` the same or what our own write has made of it. */
+  async write(
+    name: string,
+    { seen, resource }: { readonly seen: Resource; readonly resource: Resource },
+    status: object,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const after = withoutUndefined(status);
+    if (isDeepStrictEqual(after, this.shown(name, seen))) return;
     await this.#source.writeStatus(resource, status, signal);
-    this.#written.set(name, { resourceVersion, uid, status: withoutUndefined(status) });
+    const versions = [seen, resource].map(({ metadata }) => metadata.resourceVersion);
+    const copy = this.#source.get(keyOf(seen));
+    if (copy === undefined || !versions.includes(copy.metadata.resourceVersion)) return;
+    this.#written.set(name, { uid: seen.metadata.uid, versions, status: after });
+  }
+
+  /** The status of an object that the copy shows; what it has caught up with is forgotten. */
+  shown(name: string, { metadata, status }: Resource): object | undefined {
+    const written = this.#written.get(name);
+    if (written?.uid === metadata.uid && written.versions.includes(metadata.resourceVersion)) return written.status;
+    this.#written.delete(name);
+    return status;
   }
 
   forget(name: string): void {
     this.#written.delete(name);
-  }
-
-  #shown(name: string, { metadata, status }: Resource): object | undefined {
-    const written = this.#written.get(name);
-    if (written?.resourceVersion === metadata.resourceVersion && written.uid === metadata.uid) return written.status;
-    this.#written.delete(name);
-    return status;
   }
 }
 

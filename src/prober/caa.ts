@@ -5,6 +5,9 @@ import type { DnsAnswer, DnsResolver } from './resolver.ts';
 const MAX_LEVELS = 16;
 const LEVELS_AT_ONCE = 4;
 
+/** Made once: without it each look-up would make an error of its own, with its stack. */
+const nobodyWaits = new Error('The CAA records that govern the name are known.');
+
 export function createCaaResolver(resolver: DnsResolver): CaaResolver {
   return async (name, signal) => {
     const levels = levelsOf(name);
@@ -36,7 +39,7 @@ export function createCaaResolver(resolver: DnsResolver): CaaResolver {
       }
       return lookup;
     } finally {
-      known.abort();
+      known.abort(nobodyWaits);
     }
   };
 }

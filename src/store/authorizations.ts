@@ -5,6 +5,7 @@ import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
 import type { Holder } from './acme-orders.ts';
 import type { Db, Tx } from './database.ts';
+import { gatheredOn } from './gathered.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 
 type Authorization = Selectable<Tables['authorizations']>;
@@ -20,10 +21,25 @@ export type ChallengeRow = Pick<
     readonly identifier_type: Authorization['type'];
   };
 
+type AuthorizationAsk = { readonly holder: Holder; readonly id: string };
+
 /** The challenges of an authorization of this account, in no order; none when there is no such authorization. */
-export async function findAuthorization(db: Db, holder: Holder, id: string): Promise<readonly ChallengeRow[]> {
-  return (await ownChallenges(sql`a.id = ${id}`, holder).execute(db)).rows;
-}
+export const findAuthorization = (db: Db, holder: Holder, id: string): Promise<readonly ChallengeRow[]> =>
+  gatheredAuthorizations(db, { holder, id });
+
+/** Many at once are one statement. */
+const gatheredAuthorizations = gatheredOn<AuthorizationAsk, readonly ChallengeRow[]>(async (db, asks) => {
+  const { rows } = await sql<ChallengeRow & { readonly asked: number }>`
+    select asked.position::integer as asked, ${challengeColumns}
+      from unnest(${asks.map(({ id }) => id)}::uuid[], ${asks.map(({ holder }) => holder.accountId)}::uuid[],
+                  ${asks.map(({ holder }) => holder.directoryId)}::uuid[])
+           with ordinality as asked (id, acme_key_id, directory_id, position)
+      join authorizations a on a.id = asked.id and a.acme_key_id = asked.acme_key_id
+      join acme_keys k on k.id = a.acme_key_id and k.directory_id = asked.directory_id
+      join challenges c on c.authorization_id = a.id`.execute(db);
+  const found = Map.groupBy(rows, ({ asked }) => asks[asked - 1]);
+  return (ask) => found.get(ask) ?? [];
+});
 
 export async function findChallenge(db: Db, holder: Holder, id: string): Promise<ChallengeRow | undefined> {
   return (await ownChallenges(sql`c.id = ${id}`, holder).execute(db)).rows[0];

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import pg from 'pg';
 import type { Encryption } from './connection.ts';
 import { spoilsConnection, statementError, UnprovenServer } from './database-error.ts';
+import { NamedQuery, Shapes, type Statement } from './named-query.ts';
 
 /** Each connection keeps its prepared statements for life: programs have few texts, and a bug must not fill the server. */
 const MOST_NAMES = 300;
@@ -15,10 +16,12 @@ const weakRequests = ['authenticationCleartextPassword', 'authenticationMD5Passw
 export const namedClient = (encryption: () => Encryption, requiresScram: boolean) =>
   class NamedClient extends pg.Client {
     #isProven = !requiresScram;
+    readonly #shapes: Shapes;
 
     constructor(config?: pg.ClientConfig) {
       // The pool hides the password from copies.
       super({ ...config, password: config?.password, ssl: encryption(), types });
+      this.#shapes = new Shapes(this.connection);
       // The next statement learns of a lost connection; without a listener the loss itself would end the process.
       this.on('error', () => {});
       this.connection.once('authenticationSASLFinal', () => {
@@ -42,7 +45,10 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
 
     /** Any of the calls of pg; only text with values is changed. */
     override query(...call: readonly unknown[]) {
-      const result = Reflect.apply(super.query, this, withName(call));
+      const [text, values, ...rest] = call;
+      const statement = rest.length === 0 ? namedStatement(text, values) : undefined;
+      if (statement !== undefined) return this.#queryNamed(statement);
+      const result = Reflect.apply(super.query, this, call);
       return result instanceof Promise ? result.catch((error: unknown) => this.#fail(error)) : result;
     }
 
@@ -52,6 +58,17 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
       throw new UnprovenServer();
     }
 
+    #queryNamed(statement: Statement): Promise<pg.QueryResult> {
+      const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+      super.query(
+        new NamedQuery(statement, this.#shapes, (error, result) => {
+          if (error === null || error === undefined) resolve(result);
+          else reject(error);
+        }),
+      );
+      return promise.catch((error: unknown) => this.#fail(error));
+    }
+
     #fail(error: unknown): never {
       // The pool drops a client that has been ended.
       if (spoilsConnection(error)) this.end(() => {});
@@ -59,11 +76,11 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
     }
   };
 
-function withName(call: readonly unknown[]): readonly unknown[] {
-  const [text, values, ...rest] = call;
-  if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return call;
+/** What can be prepared: text with values. */
+function namedStatement(text: unknown, values: unknown): Statement | undefined {
+  if (typeof text !== 'string' || !Array.isArray(values) || values.length === 0) return undefined;
   const name = statementName(text);
-  return [name === undefined ? { text, values } : { name, text, values }, ...rest];
+  return name === undefined ? undefined : { name, text, values };
 }
 
 function statementName(text: string): string | undefined {

@@ -8,6 +8,7 @@ import { benchApi } from './api.ts';
 import { benchCrl } from './crl.ts';
 import type { BenchOptions, Figure } from './figure.ts';
 import { benchOcsp } from './ocsp.ts';
+import { benchOperator } from './operator.ts';
 import { benchStart } from './start.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<readonly Figure[]>>> = {
@@ -16,6 +17,7 @@ const benches: Readonly<Record<string, (options: BenchOptions) => Promise<readon
   acme: benchAcme,
   crl: benchCrl,
   ocsp: benchOcsp,
+  operator: benchOperator,
 };
 
 const { positionals: wanted, values } = parseArgs({

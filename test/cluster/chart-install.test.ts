@@ -89,7 +89,7 @@ test('what the notes say to paste is taken by the kinds as they are', async () =
   );
   const input = pasted.replaceAll('namespace: shop', `namespace: ${namespace}`);
   const { stdout } = await cluster.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
-  expect(stdout.trim().split('\n')).toHaveLength(3);
+  expect(stdout.trim().split('\n')).toHaveLength(4);
 });
 
 test('the plain manifests are applied in one go', async () => {

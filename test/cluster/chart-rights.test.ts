@@ -26,9 +26,8 @@ const following = (where: Ask[2]): readonly Ask[] => [
   ...kinds.map((kind): Ask => ['patch', `${kind}/status`, where]),
 ];
 const outputs = (where: Ask[2]): readonly Ask[] => [
-  ...['/secrets', '/configmaps'].flatMap((kind) =>
-    ['get', 'create', 'patch', 'delete'].map((verb): Ask => [verb, kind, where]),
-  ),
+  ...['get', 'create', 'patch', 'delete'].map((verb): Ask => [verb, '/secrets', where]),
+  ...['get', 'create', 'patch'].map((verb): Ask => [verb, '/configmaps', where]),
   ['create', 'events.k8s.io/events', where],
   ['patch', 'events.k8s.io/events', where],
 ];
@@ -44,6 +43,7 @@ const never: readonly Ask[] = [
     ['update', '/secrets', where],
     ['deletecollection', '/secrets', where],
     ['list', '/configmaps', where],
+    ['delete', '/configmaps', where],
     ['create', '/pods', where],
     ['get', 'rbac.authorization.k8s.io/roles', where],
     ['create', 'rbac.authorization.k8s.io/rolebindings', where],

@@ -69,6 +69,15 @@ test('an equal one is left as it is', async () => {
   expect((await it.stored()).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
 });
 
+test('one that was made before is read, and not sent where it is equal', async () => {
+  await using it = await given();
+  await it.outputs.apply(it.owner, eab(), never);
+  expect(await it.outputs.apply(it.owner, { ...eab(), wasMade: true }, never)).toBe('unchanged');
+  await it.admin.request({ method: 'DELETE', path: `${it.path}/a-eab` });
+  expect(await it.outputs.apply(it.owner, { ...eab(), wasMade: true }, never)).toBe('created');
+  expect(await it.writes(2)).toEqual(['create', 'create']);
+});
+
 test('one that differs is made equal, keys that are no longer wanted included', async () => {
   await using it = await given();
   await it.outputs.apply(it.owner, eab({ kid: 'shop.a', secret: 'old', 'ca.crt': 'anchor' }), never);

@@ -1,6 +1,7 @@
 // A controller over objects of a cluster: steps, conditions, finalizers, pauses, and no write where nothing changes.
 import { expect, test } from 'vitest';
 import { CaError } from '../../src/core/errors.ts';
+import { ClaimIndex } from '../../src/operator/claims.ts';
 import { Controller } from '../../src/operator/controller.ts';
 import { done, type OperatorContext, type Outcome, type Reconciler, type Step } from '../../src/operator/reconciler.ts';
 import { ReferrerIndex } from '../../src/operator/references.ts';
@@ -33,6 +34,7 @@ async function aController(parts: Partial<Reconciler<Sample>>) {
     outputs,
     events,
     referrers: new ReferrerIndex(() => []),
+    claimants: new ClaimIndex(() => []),
     namespace: 'acmery-system',
     caNamespaces: ['acmery-system'],
     anchors: () => undefined,

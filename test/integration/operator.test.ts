@@ -50,7 +50,7 @@ const everything = [root, issuing, web, shop, edge];
 
 async function anOperator({ comparisonMs }: { readonly comparisonMs?: number } = {}) {
   await using scope = new AsyncDisposableStack();
-  const { ca } = scope.use(await testCa());
+  const { ca, metrics } = scope.use(await testCa());
   const objects = declaredObjects(ca.clock);
   const { source, outputs, events } = objects;
   const start = () =>
@@ -78,10 +78,16 @@ async function anOperator({ comparisonMs }: { readonly comparisonMs?: number } =
     );
   const reason = (key: ResourceKey) =>
     objects.read(key)?.status?.conditions?.find(({ type }) => type === 'Ready')?.reason;
+  /** How often objects of the kind were looked at. */
+  const visits = async (kind: ResourceKey['kind']): Promise<number> =>
+    [...(await metrics()).matchAll(/^controller_runtime_reconcile_total\{controller="(\w+)".*\} (\d+)$/gm)]
+      .filter(([, controller]) => controller === kind)
+      .reduce((sum, [, , count]) => sum + Number(count), 0);
   const opened = scope.move();
   return {
     ca,
     objects,
+    visits,
     all,
     ready,
     reason,
@@ -115,6 +121,33 @@ test('a restart writes nothing, also of Secrets', async () => {
   const later = operator.objects.apply(aBinding('later'));
   await operator.ready({ ...later, ...later.metadata });
   expect(operator.objects.requests.slice(before).filter((line) => !line.includes('later'))).toEqual([]);
+});
+
+test('a Directory that changes has its bindings looked at, and nothing written where nothing differs', async () => {
+  await using operator = await anOperator();
+  const { objects, visits } = operator;
+  for (const manifest of [root, issuing, web, shop]) objects.apply(manifest);
+  await operator.ready(shop);
+  await objects.caughtUp();
+  const before = { requests: objects.requests.length, visits: await visits('ExternalBinding') };
+  objects.apply({
+    ...web,
+    spec: { ...web.spec, certMaxDays: 20, allowedNamespaces: { from: 'Selector', selector: {} } },
+  });
+  await operator.ready(web);
+  await objects.caughtUp();
+  await eventually('the binding is looked at', async () => (await visits('ExternalBinding')) > before.visits);
+  expect(objects.requests.slice(before.requests).filter((line) => line.includes('shop'))).toEqual([]);
+  expect(operator.reason(shop)).toBe('Succeeded');
+});
+
+test('a Directory that changes so that a namespace is no longer let in tells its bindings at once', async () => {
+  await using operator = await anOperator();
+  const { objects } = operator;
+  for (const manifest of [root, issuing, web, shop]) objects.apply(manifest);
+  await operator.ready(shop);
+  objects.apply({ ...web, spec: { ...web.spec, allowedNamespaces: { from: 'Same' } } });
+  await eventually('the binding says so', () => operator.reason(shop) === 'RefNotPermitted');
 });
 
 test('everything that is deleted at once goes, whatever refers to what', async () => {

@@ -122,7 +122,8 @@ beforeAll(async () => {
     const replies = lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
     return { replies, verified: lines.filter((line) => line.endsWith(': OK')), lines, errors: stderr };
   };
-  const block = (name: string): string => blockOf(readme, name);
+  // A machine that runs other tests beside needs more than the second of the README.
+  const block = (name: string): string => blockOf(readme, name).replaceAll('sleep 1', 'sleep 3');
   const isHere = (client: string) => run('bash', ['-c', `command -v ${client}`], { env }).then(Boolean, () => false);
 
   firstWalks.set('acme-client', await walk(block('pair'), OWN_BY_PAIR, block('verify')));

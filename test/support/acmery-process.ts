@@ -3,9 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { type RequestOptions, request } from 'node:https';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from './eventually.ts';
+import { freePorts } from './plane/free-ports.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -13,6 +13,8 @@ export type RunOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Runs as this user and group; needs root. */
   readonly uid?: number;
+  /** An address of this machine at which others reach ACME; it stands in the public URL, and ACME listens everywhere. */
+  readonly acmeAddress?: string;
 };
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
@@ -50,9 +52,19 @@ export async function serveAcmery(
   args: readonly string[] = [],
   options: RunOptions = {},
 ): Promise<ServingAcmery> {
-  const ports = { acme: await freePort(), api: await freePort(), http: await freePort(), ops: await freePort() };
-  const listen = Object.entries(ports).flatMap(([door, port]) => [`--${door}-listen`, `127.0.0.1:${port}`]);
-  const { child, ended } = started(['serve', '--data-dir', dataDir, ...listen, ...args], options);
+  const { acmeAddress, env } = options;
+  const ports = await freePorts(['acme', 'api', 'http', 'ops']);
+  const acmeHost = acmeAddress === undefined ? '127.0.0.1' : '0.0.0.0';
+  const listen = Object.entries(ports).flatMap(([door, port]) => [
+    `--${door}-listen`,
+    `${door === 'acme' ? acmeHost : '127.0.0.1'}:${port}`,
+  ]);
+  const publicUrl = acmeAddress === undefined ? undefined : `https://${acmeAddress}:${ports.acme}`;
+  const reached = publicUrl && { ACMERY_PUBLIC_URL: publicUrl, ACMERY_TLS_NAMES: `${acmeAddress},localhost` };
+  const { child, ended } = started(['serve', '--data-dir', dataDir, ...listen, ...args], {
+    ...options,
+    env: { ...env, ...reached },
+  });
   const opsUrl = `http://127.0.0.1:${ports.ops}`;
   const ready = async (): Promise<{ status: number; text: string }> => {
     const reply = await fetch(`${opsUrl}/readyz?verbose`);
@@ -130,13 +142,4 @@ function ask(options: RequestOptions, sent?: string): Promise<{ status: number; 
       .on('error', reject)
       .end(sent);
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -172,8 +172,9 @@ export function declaredObjects(clock: Clock): DeclaredObjects {
       if (isWanted && isDeleting) throw new SourceError('refused', 'An object that is going gets no finalizer.');
       const others = (found.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
       const finalizers = isWanted ? [...others, FINALIZER] : others;
-      if (isDeleting && finalizers.length === 0) drop(found);
-      else change(found, { finalizers });
+      if (!isDeleting || finalizers.length > 0) return change(found, { finalizers });
+      drop(found);
+      return undefined;
     },
     readSecret: async (namespace, name, signal) => {
       await answered(signal);

@@ -2,8 +2,10 @@
 import type { Ca } from '../../src/core/ca.ts';
 import type { SingleDirectoryView } from '../../src/core/directories.ts';
 import { formatId } from '../../src/core/ids.ts';
+import { ClaimIndex } from '../../src/operator/claims.ts';
 import { Controller } from '../../src/operator/controller.ts';
 import type { OperatorContext, Reconciler } from '../../src/operator/reconciler.ts';
+import { relationsOf } from '../../src/operator/reconcilers.ts';
 import { ReferrerIndex } from '../../src/operator/references.ts';
 import { annotations } from '../../src/resources/annotations.ts';
 import type { Condition, Resource, ResourceKey } from '../../src/resources/resource.ts';
@@ -46,12 +48,14 @@ export async function givenOperator<R extends Resource>(reconciler: Reconciler<R
   const { ca, metrics } = scope.use(await testCa());
   const objects = declaredObjects(ca.clock);
   const { source, outputs, events } = objects;
+  const claimants = new ClaimIndex((resource) => relationsOf(resource.kind).claims?.(resource) ?? []);
   const operator: OperatorContext = {
     ca,
     source,
     outputs,
     events,
     referrers: new ReferrerIndex(() => []),
+    claimants,
     namespace: 'acmery-system',
     caNamespaces: ['acmery-system'],
     anchors: () => ANCHOR,
@@ -70,6 +74,7 @@ export async function givenOperator<R extends Resource>(reconciler: Reconciler<R
   scope.defer(() => current.stop());
   source.follow({
     changed: ({ key, before, after }) => {
+      claimants.change(before, after);
       if (key.kind === reconciler.kind && askedOf(before) !== askedOf(after)) current.controller.enqueue(key);
     },
     namespaceChanged: () => undefined,

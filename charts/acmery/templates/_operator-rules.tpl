@@ -9,8 +9,12 @@
   verbs: [patch]
 # RBAC cannot tell Secrets apart by label, so that they are read by name and never listed or watched.
 - apiGroups: [""]
-  resources: [secrets, configmaps]
+  resources: [secrets]
   verbs: [get, create, patch, delete]
+# They go with their Directories.
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get, create, patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
