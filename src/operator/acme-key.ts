@@ -6,7 +6,7 @@ import { canonicalOrderValidations } from '../core/order-validations.ts';
 import type { AcmeKeyResource } from '../resources/acme-key-resource.ts';
 import { type AccountSecret, accountSecret, firstPublicKey, noteOn, secretSynced } from './account-secret.ts';
 import { boundDirectory, directoryKey } from './bound-directory.ts';
-import { conditionOf } from './conditions.ts';
+import { unknownAtFirst } from './first-conditions.ts';
 import { fits, LONGEST_NAME } from './output-names.ts';
 import { done, type OperatorContext, type Outcome, type Reconciler, type Step, type Visit } from './reconciler.ts';
 import { ownSecret } from './secrets.ts';
@@ -14,13 +14,6 @@ import { ownSecret } from './secrets.ts';
 type KeyStep = Step<AcmeKeyResource>;
 type KeyVisit = Visit<AcmeKeyResource>;
 type View = AppliedAcmeKey['view'];
-
-const begun: KeyStep = async (_, visit) => {
-  const message = 'Not looked at yet; see Ready.';
-  if (conditionOf(visit.resource, 'Registered') === undefined)
-    visit.condition('Registered', { status: 'Unknown', reason: 'Progressing', message });
-  return done;
-};
 
 const secretNameFits: KeyStep = async (_, { resource }) => {
   const secret = accountSecret(resource);
@@ -54,7 +47,7 @@ export const acmeKeyReconciler: Reconciler<AcmeKeyResource> = {
   kind: 'AcmeKey',
   references: (resource) => [directoryKey(resource)],
   needsFinalizer: () => true,
-  steps: [begun, secretNameFits, registered],
+  steps: [unknownAtFirst('Registered'), secretNameFits, registered],
   deletion: [released],
   showsToReferrers: () => false,
 };

@@ -21,7 +21,7 @@ import type { ExternalBindingResource } from '../resources/external-binding-reso
 import { secretSynced } from './binding-secret.ts';
 import { boundDirectory, directoryKey } from './bound-directory.ts';
 import { earlierClaimant } from './claims.ts';
-import { conditionOf } from './conditions.ts';
+import { unknownAtFirst } from './first-conditions.ts';
 import { fits, LONGEST_NAME } from './output-names.ts';
 import { done, type OperatorContext, type Outcome, type Reconciler, type Step, type Visit } from './reconciler.ts';
 
@@ -32,15 +32,6 @@ const LONGEST_KEY_ID = 128;
 const AGAIN_MS = 10_000;
 /** Statements of several visits go together, and what is waited for is the API server. */
 const CONCURRENCY = 16;
-
-/** Shows what is not known yet. */
-const begun: BindingStep = async (_, visit) => {
-  const value = { status: 'Unknown', reason: 'Progressing', message: 'Not looked at yet; see Ready.' } as const;
-  for (const type of ['SecretSynced', 'Bound']) {
-    if (conditionOf(visit.resource, type) === undefined) visit.condition(type, value);
-  }
-  return done;
-};
 
 const keyIdFits: BindingStep = async (_, { resource }) => fits('keyId', keyIdOf(resource), LONGEST_KEY_ID);
 
@@ -85,7 +76,7 @@ export const externalBindingReconciler: Reconciler<ExternalBindingResource> = {
   // Without one an object costs a write less; its token is then deleted once it is gone.
   needsFinalizer: ({ spec }) => spec.onDelete === 'RevokeAccount' || spec.deletionPolicy === 'Retain',
   concurrency: CONCURRENCY,
-  steps: [begun, keyIdFits, secretNameFits, firstToClaim, tokenApplied],
+  steps: [unknownAtFirst('SecretSynced', 'Bound'), keyIdFits, secretNameFits, firstToClaim, tokenApplied],
   deletion: [released],
   gone: ({ ca }, key) => forgetExternalBinding(ca, key),
   origins: async ({ ca }) => (await externalBindingOwners(ca)).map((owner) => ({ kind: 'ExternalBinding', ...owner })),
