@@ -5,7 +5,9 @@ export type IdPrefix = 'scrt' | 'dir' | 'eab' | 'icrt' | 'ordr' | 'acmk' | 'auth
 
 // Crockford's alphabet in lower case, as the TypeID specification has it.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
+const LETTER_CODES = Buffer.from(ALPHABET, 'latin1');
 const [DASH, ZERO, NINE, LETTERS] = [0x2d, 0x30, 0x39, 0x57]; // `a` stands for 10
+const written = Buffer.alloc(26);
 const FORM = /^([a-z]+)_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
 
 /** A new UUIDv7: 48 bits of milliseconds, 74 random bits. Sorting by it is sorting by creation. */
@@ -18,9 +20,9 @@ export function newUuid(now: Date, random: Buffer = randomBytes(10)): string {
   return dashed(bytes.toString('hex'));
 }
 
-/** Lists write hundreds of ids a page, so this counts bits and makes no big numbers. */
+/** Lists write hundreds of ids a page, so this counts bits, and leaves neither big numbers nor pieces of text behind. */
 export function formatId(prefix: IdPrefix, uuid: string): string {
-  let text = `${prefix}_`;
+  let length = 0;
   let bits = 0;
   // 26 characters hold 130 bits: the first two are zero.
   let held = 2;
@@ -31,10 +33,10 @@ export function formatId(prefix: IdPrefix, uuid: string): string {
     held += 4;
     if (held < 5) continue;
     held -= 5;
-    text += ALPHABET.charAt(bits >> held);
+    written[length++] = LETTER_CODES[bits >> held] ?? 0;
     bits &= (1 << held) - 1;
   }
-  return text;
+  return `${prefix}_${written.toString('latin1', 0, length)}`;
 }
 
 /** The uuid in an id of this prefix; undefined for anything else, upper case and other prefixes included. */

@@ -3,9 +3,8 @@ import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { parseDatabaseUrl } from './connection.ts';
 import { DatabaseUnavailable } from './database-error.ts';
 import { gatherOn } from './gathered.ts';
-import { listOn } from './keyset.ts';
 import { type ChannelHandlers, Listener, type ListenerEvents } from './listener.ts';
-import { ConnectionPool, type Plans, type PoolLimits } from './pool.ts';
+import { ConnectionPool, type PoolLimits } from './pool.ts';
 import { SharedConnection } from './shared-connection.ts';
 import type { Tables } from './tables.ts';
 import { runTransaction, secureRandom, type TransactionOptions } from './transaction.ts';
@@ -32,7 +31,6 @@ const defaultLimits: PoolLimits = {
   connectTimeoutMs: 5_000,
 };
 
-const PART_FOR_LISTS = 0.25;
 const PING_MS = 2_000;
 
 /** Connects on first use and never by itself. Throws DatabaseUrlError when the URL or a file that it names is no use. */
@@ -44,8 +42,6 @@ export class Database {
   /** Host and port, for messages. */
   readonly address: string;
   readonly #pool: ConnectionPool;
-  /** What is listed goes here. */
-  readonly #lists: ConnectionPool;
   /** What is gathered goes here. */
   readonly #shared: SharedConnection;
   readonly #random: () => number;
@@ -56,14 +52,9 @@ export class Database {
     const limits = { ...defaultLimits, ...options };
     const { applicationName = 'acmery', onConnectionLost = () => {}, random = secureRandom } = options;
     const target = parseDatabaseUrl(options.url);
-    const poolOf = (maxConnections: number, plans: Plans): ConnectionPool =>
-      new ConnectionPool(target, { ...limits, maxConnections }, applicationName, onConnectionLost, plans);
-    const forLists = Math.ceil(limits.maxConnections * PART_FOR_LISTS);
-    this.#pool = poolOf(Math.max(1, limits.maxConnections - forLists), 'once');
-    this.#lists = poolOf(forLists, 'by value');
+    this.#pool = new ConnectionPool(target, limits, applicationName, onConnectionLost);
     this.db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#pool }) });
     this.#shared = new SharedConnection(() => this.#pool.connectShared());
-    listOn(this.db, new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#lists }) }));
     gatherOn(this.db, new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) }));
     this.address = this.#pool.address;
     this.#random = random;
@@ -117,7 +108,7 @@ export class Database {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener[Symbol.asyncDispose]()));
-    await Promise.all([this.#shared.end(), this.#lists.end(), this.#pool.end()]);
+    await Promise.all([this.#shared.end(), this.#pool.end()]);
   }
 }
 

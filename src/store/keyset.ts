@@ -95,11 +95,6 @@ export const mergedPages = <Row>(
     )
     .limit(sql.lit(rowsAskedFor(page)));
 
-/** Lists have connections of their own, on which Postgres plans by what a filter says: those of `db` go to another handle. */
-export const listOn = (db: Db, lists: Db): void => void listHandles.set(db, lists);
-
-const listHandles = new WeakMap<Db, Db>();
-
 /**
  * The rows of a page, without the one more that tells of another page. Undefined when the row to begin after does not
  * exist. It need not be in the list any more: a filter may have lost it, or a deletion, and the next page still begins
@@ -111,7 +106,7 @@ export async function rowsOfPage<Row>(
   { limit, after }: Paging,
   query: Compilable<Row>,
 ): Promise<PageOfRows<Row> | undefined> {
-  const { rows } = await (listHandles.get(db) ?? db).executeQuery(query.compile());
+  const { rows } = await db.executeQuery(query.compile());
   if (rows.length > 0 || after === undefined || (await exists(db, table, after)))
     return { rows: rows.slice(0, limit), hasMore: rows.length > limit };
   return undefined;

@@ -1,6 +1,7 @@
 // A pg client that prepares each parameterised statement once per connection, reads values our way, and throws our errors.
 import { hash } from 'node:crypto';
 import pg from 'pg';
+import { columnParsers } from './column-values.ts';
 import type { Encryption } from './connection.ts';
 import { spoilsConnection, statementError, UnprovenServer } from './database-error.ts';
 import { NamedQuery, Shapes, type Statement } from './named-query.ts';
@@ -20,7 +21,7 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
 
     constructor(config?: pg.ClientConfig) {
       // The pool hides the password from copies.
-      super({ ...config, password: config?.password, ssl: encryption(), types });
+      super({ ...config, password: config?.password, ssl: encryption(), types: columnParsers });
       this.#shapes = new Shapes(this.connection);
       // The next statement learns of a lost connection; without a listener the loss itself would end the process.
       this.on('error', () => {});
@@ -90,23 +91,3 @@ function statementName(text: string): string | undefined {
   names.set(text, name);
   return name;
 }
-
-/** Counts and versions are bigint in SQL and numbers here; a number that JavaScript cannot hold is refused, not rounded. */
-function parseInt8(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError('A bigint of the database is too large for a number.');
-  return value;
-}
-
-const asText = (text: string) => text;
-
-/** By type oid. Days stay text (a Date would bring a time zone); timestamptz is a Date and bytea a Buffer by default. */
-const parsers = new Map<number, (text: string) => unknown>([
-  [pg.types.builtins.INT8, parseInt8],
-  [pg.types.builtins.DATE, asText],
-]);
-
-const types: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    parsers.get(oid) ?? pg.types.getTypeParser(oid, format ?? 'text'),
-};

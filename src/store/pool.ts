@@ -17,15 +17,11 @@ export type PoolLimits = {
 /**
  * Every statement is written for an index, rows are wanted in its order and a page at a time. A bitmap scan reads all there
  * are and sorts them, and statistics that are old, or of an average value, make it look cheap; a plan made while a table
- * was small would go on reading all of it. And no statement here is worth compiling.
+ * was small would go on reading all of it. And no statement here is worth compiling. So each has one good plan, which is
+ * made once a connection: made for each value it costs as much as the statement, and for a list several times that.
  */
-const PLANNER_OPTIONS = '-c enable_bitmapscan=off -c enable_seqscan=off -c jit=off';
-/**
- * What is looked up by its key needs one plan, made once a connection: made for each value it costs as much as the statement.
- * A list needs that of its filter, unless Postgres finds that it makes no difference.
- */
-export type Plans = 'once' | 'by value';
-const planCacheMode: Readonly<Record<Plans, string>> = { once: 'force_generic_plan', 'by value': 'auto' };
+const PLANNER_OPTIONS =
+  '-c enable_bitmapscan=off -c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 /** After so long without traffic the kernel asks whether the server is still there. */
 const KEEP_ALIVE_MS = 30_000;
 /** How much later than the server we give up on a statement: by then the connection itself is dead. */
@@ -48,10 +44,9 @@ export class ConnectionPool {
     limits: PoolLimits,
     applicationName: string,
     onIdleError: (error: Error) => void,
-    plans: Plans,
   ) {
     this.#target = target;
-    this.#config = clientConfig(target, limits, applicationName, plans);
+    this.#config = clientConfig(target, limits, applicationName);
     this.#encryptions = target.encryptions();
     this.#Client = namedClient(() => this.#encryptions[this.#chosen] ?? this.#encryptions[0], target.requiresScram);
     this.#pool = new pg.Pool({
@@ -136,20 +131,13 @@ export class ConnectionPool {
   }
 }
 
-function clientConfig(
-  target: ConnectionTarget,
-  limits: PoolLimits,
-  applicationName: string,
-  plans: Plans,
-): pg.ClientConfig {
+function clientConfig(target: ConnectionTarget, limits: PoolLimits, applicationName: string): pg.ClientConfig {
   const { host, port, user, password, database, options } = target;
   const statementTimeoutMs = limits.statementTimeoutMs || undefined;
   return {
     ...{ host, port, user, password, database },
     // Those of the URL come last, so that they win.
-    options: [PLANNER_OPTIONS, `-c plan_cache_mode=${planCacheMode[plans]}`, options]
-      .filter((text) => text !== undefined)
-      .join(' '),
+    options: [PLANNER_OPTIONS, options].filter((text) => text !== undefined).join(' '),
     application_name: target.applicationName ?? applicationName,
     sslnegotiation: target.negotiation,
     connectionTimeoutMillis: target.connectTimeoutMs ?? limits.connectTimeoutMs,

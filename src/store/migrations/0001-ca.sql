@@ -5,8 +5,8 @@
 --   * Text is compared byte by byte (collate "C"), whatever locale the database was made with.
 --   * DER is `storage external`: it does not compress, so nothing is spent on trying.
 --   * The index of a list (*_list_*) ends in id and leaves tombstones out; lists page by keyset and never sort. A list
---     states the range of its whole key: (acme_key_id, id) > ($1, $2) and acme_key_id <= $1 order by acme_key_id, id.
---     For acme_key_id = $1 order by id limit 50 the planner may walk the primary key instead, and filter millions.
+--     names every column of the index in its order: acme_key_id = any($1) and id > $2 order by acme_key_id, id. For
+--     acme_key_id = $1 order by id limit 50 the planner may walk the primary key instead, and filter millions.
 --   * Names are an interface: the program maps them to errors. Primary keys, foreign keys and the CHECK of a single
 --     column have the name that Postgres gives them (table_column_fkey); everything else is named here.
 --   * What never changes is refused here too. `before update of` fires only where a statement sets that column, so the
