@@ -1,6 +1,7 @@
 // `acmery doctor`: looks at everything that serve needs, and says what to do about each thing that is wrong.
 import { openCaFor } from '../app/open-ca.ts';
 import type { Settings } from '../config/settings.ts';
+import { checkCaKeys } from './doctor/ca-keys.ts';
 import { checkCluster } from './doctor/cluster.ts';
 import { checkClock, checkDatabase, checkSchema } from './doctor/database.ts';
 import type { Examine, Finding, Patient } from './doctor/finding.ts';
@@ -17,6 +18,7 @@ const checks: Readonly<Record<string, Examine>> = {
   keys: checkKeys,
   database: checkDatabase,
   schema: checkSchema,
+  'CA keys': checkCaKeys,
   clock: checkClock,
   'serving certificate': checkServingCertificate,
   listeners: checkListeners,

@@ -1,6 +1,7 @@
 // `acmery manifests`: prints the CustomResourceDefinitions, and checks manifests without a cluster.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isManifest } from '../folder/manifest-files.ts';
 import { parseYaml } from '../folder/yaml.ts';
 import { type ForeignManifest, type ManifestProblem, problemLine } from '../resources/manifest.ts';
 import { readManifests } from '../resources/manifests.ts';
@@ -52,7 +53,7 @@ export function checkManifestsCommand(paths: readonly string[]): number {
 function filesOf(path: string): readonly string[] {
   if (path === STANDARD_INPUT || !statSync(path).isDirectory()) return [path];
   return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ya?ml|json)$/.test(entry.name))
+    .filter((entry) => isManifest(entry, path))
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
 }

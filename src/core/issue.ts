@@ -12,6 +12,7 @@ import {
 import type { StoredProblem } from '../store/tables.ts';
 import { keyAlgorithms } from '../x509/algorithms.ts';
 import { assembleCertificate, parseTbsCertificate, type TbsCertificate } from '../x509/certificate.ts';
+import { isEndEntity } from '../x509/lint.ts';
 import { verifySignature } from '../x509/signer.ts';
 import { keyTypeOf } from '../x509/spki.ts';
 import { clientActor } from './accounts.ts';
@@ -110,10 +111,10 @@ async function issueLeaf(
   return fail(ca, order, hopeless);
 }
 
-/** What is signed is what was reserved: a row that says otherwise is damaged. */
+/** What is signed is what was reserved, and that is a leaf: a row that says otherwise is damaged, or somebody's work. */
 function requireReserved(order: ReservedOrder, leaf: TbsCertificate, issuer: Issuer): void {
-  if (leaf.serial.equals(order.serial) && leaf.issuer.der.equals(issuer.subject)) return;
-  throw new Error(`The bytes reserved for order ${order.id} are not of its serial number and CA cert.`);
+  if (leaf.serial.equals(order.serial) && leaf.issuer.der.equals(issuer.subject) && isEndEntity(leaf)) return;
+  throw new Error(`The bytes reserved for order ${order.id} are not of a leaf with its serial number and CA cert.`);
 }
 
 async function signed(signer: Signer, issuer: Issuer, tbs: Buffer): Promise<Buffer> {

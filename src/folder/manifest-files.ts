@@ -1,7 +1,7 @@
 // The YAML files of a folder, looked at again and again: the text of each, once it has stopped changing.
 import type { Dirent } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 /** Whole files only: `problem` where one cannot be read, and then nobody knows what it says. */
 export type ManifestFile = { readonly path: string } & ({ readonly text: string } | { readonly problem: string });
@@ -13,6 +13,14 @@ const MANIFEST = /\.(ya?ml|json)$/i;
 const MAX_BYTES = 4_194_304;
 
 type Seen = { readonly fingerprint: string; readonly file: ManifestFile };
+
+/** Of an entry of the folder or of those below it: what begins with a dot is none, status files among them. */
+export const isManifest = (entry: Dirent, folder: string): boolean =>
+  !entry.isDirectory() &&
+  MANIFEST.test(entry.name) &&
+  !relative(folder, pathOf(entry))
+    .split(/[/\\]/)
+    .some((part) => part.startsWith('.'));
 
 /** Reads a folder with all below it; what begins with a dot is left alone. */
 export class ManifestFiles {
@@ -64,16 +72,6 @@ export class ManifestFiles {
   }
 }
 
-const pathOf = (entry: Dirent): string => join(entry.parentPath, entry.name);
-
-const isManifest = (entry: Dirent, folder: string): boolean =>
-  !entry.isDirectory() &&
-  MANIFEST.test(entry.name) &&
-  !pathOf(entry)
-    .slice(folder.length)
-    .split(/[/\\]/)
-    .some((part) => part.startsWith('.'));
-
 async function readManifest(path: string): Promise<ManifestFile> {
   try {
     const { size } = await stat(path);
@@ -89,3 +87,5 @@ const problemOf = (error: unknown): string => (error instanceof Error ? error.me
 
 const sameEntries = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean =>
   one.size === other.size && [...one].every(([path, fingerprint]) => other.get(path) === fingerprint);
+
+const pathOf = (entry: Dirent): string => join(entry.parentPath, entry.name);

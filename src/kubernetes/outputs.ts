@@ -12,6 +12,8 @@ type Stored = KubernetesObject & { readonly data?: Readonly<Record<string, strin
 type Named = Pick<Output, 'kind' | 'name'>;
 
 const MANAGER = 'acmery';
+/** For whom it was made, also where a backup of the cluster came back without owner references. */
+const MADE_FOR = `${API_GROUP}/made-for`;
 const plurals = { Secret: 'secrets', ConfigMap: 'configmaps' } as const;
 
 export const clusterOutputs = (cluster: Cluster): Outputs => ({
@@ -109,6 +111,7 @@ function wantedOf(owner: Resource, { kind, name, data }: Output) {
       name,
       namespace: owner.metadata.namespace,
       labels: MANAGED_BY_US,
+      annotations: { [MADE_FOR]: `${owner.kind}/${owner.metadata.name}` },
       ownerReferences: [referenceTo(owner)],
     },
     ...(kind === 'Secret' && { type: 'Opaque' }),
@@ -137,14 +140,13 @@ function requireOurs(owner: Resource, named: Named, found: Stored): void {
   );
 }
 
-/** Of this object or, after a restore of the cluster, of the one that had its name before. */
+/** Of this object or, after a restore of the cluster, of the one that had its name before; nobody else may control it. */
 function isOurs({ kind, metadata }: Resource, found: Stored): boolean {
+  if (!isMadeByUs(found)) return false;
   const controller = controllerOf(found);
+  if (controller === undefined) return found.metadata.annotations?.[MADE_FOR] === `${kind}/${metadata.name}`;
   return (
-    isMadeByUs(found) &&
-    controller?.apiVersion.split('/')[0] === API_GROUP &&
-    controller.kind === kind &&
-    controller.name === metadata.name
+    controller.apiVersion.split('/')[0] === API_GROUP && controller.kind === kind && controller.name === metadata.name
   );
 }
 

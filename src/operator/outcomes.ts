@@ -17,7 +17,8 @@ const caOutcomes: Readonly<Record<ErrorKind, Row>> = {
   not_found: retry,
   unknown_cursor: retry,
   invalid: stalled('InvalidSpec'),
-  unknown_reference: wait('DependencyNotReady'),
+  // The object that is named is ready and its row is not there: with a new database it is being made again.
+  unknown_reference: { outcome: 'retry', reason: 'DependencyNotReady' },
   immutable: stalled('Immutable'),
   conflict: retry,
   managed_by_kubernetes: stalled('AlreadyExists'),

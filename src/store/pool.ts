@@ -38,6 +38,7 @@ export class ConnectionPool {
   readonly #inUse = new Set<pg.PoolClient>();
   #encryptions: readonly [Encryption, ...Encryption[]];
   #chosen = 0;
+  #isEnding = false;
 
   constructor(
     target: ConnectionTarget,
@@ -56,7 +57,10 @@ export class ConnectionPool {
       Client: this.#Client,
     });
     // Without it a restarted server ends this process.
-    this.#pool.on('error', (error: Error) => onIdleError(connectError(error, this.address)));
+    this.#pool.on('error', (error: Error) => {
+      // The server may end sooner than what we have hung up is closed.
+      if (!this.#isEnding) onIdleError(connectError(error, this.address));
+    });
     this.#pool.on('acquire', (client) => this.#inUse.add(client));
     this.#pool.on('release', (_error, client) => this.#inUse.delete(client));
   }
@@ -95,6 +99,7 @@ export class ConnectionPool {
 
   /** Lets what runs finish, for a while; then cuts it off. */
   async end(): Promise<void> {
+    this.#isEnding = true;
     const cutOff = setTimeout(() => {
       for (const client of this.#inUse) client.end(() => {});
     }, CLOSE_MS);

@@ -102,6 +102,18 @@ export function lintLeaf(bytes: Buffer, fields: LeafFields): LintedLeaf {
   }
 }
 
+/**
+ * Whether stored bytes are those of an end entity and no more: not of a CA, nor of one who answers OCSP or signs CRLs in its
+ * place. Whoever can write to the database could put others there.
+ */
+export const isEndEntity = ({ extensions }: TbsCertificate): boolean =>
+  extensions.basicConstraints?.ca === false &&
+  areAmong(extensions.keyUsage, ['digitalSignature', 'keyEncipherment']) &&
+  areAmong(extensions.extendedKeyUsage, ['serverAuth', 'clientAuth']);
+
+const areAmong = (found: readonly string[] | undefined, known: readonly string[]): boolean =>
+  found !== undefined && found.length > 0 && found.every((text) => known.includes(text));
+
 /** Only RSA keys encipher keys, and only those of servers have use for it (RFC 5280 section 4.2.1.12). */
 export const leafKeyUsage = ({
   keyType,

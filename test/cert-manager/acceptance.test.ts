@@ -1,5 +1,4 @@
 // What the operator is for: everything from the root to a cert-manager Certificate, applied at once and in any order.
-import { networkInterfaces } from 'node:os';
 import { beforeEach, expect, test } from 'vitest';
 import { withoutHelm } from '../support/chart.ts';
 import { testCluster } from '../support/cluster.ts';
@@ -8,6 +7,7 @@ import { aBinding, aDirectory, anIssuing, aRoot } from '../support/declared-chai
 import { eventually } from '../support/eventually.ts';
 import { installOperator, refusalsOf, troublesOf } from '../support/installed-operator.ts';
 import { openssl } from '../support/openssl.ts';
+import { ownAddress } from '../support/own-address.ts';
 import type { TestCluster } from '../support/plane/test-cluster.ts';
 import { type Seeded, seeded } from '../support/seeded.ts';
 
@@ -130,12 +130,6 @@ async function expectChain({ admin }: TestCluster, namespace: string): Promise<v
   const args = ['verify', '-x509_strict', '-no-CApath', '-CAfile', 'roots.pem'];
   const said = await openssl([...args, '-untrusted', 'chain.pem', 'chain.pem'], files);
   expect(said).toMatchObject({ ok: true });
-}
-
-/** At which others reach this machine. */
-function ownAddress(): string | undefined {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
 }
 
 function shuffled<T>(random: Seeded, items: readonly T[]): readonly T[] {

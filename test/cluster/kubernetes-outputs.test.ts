@@ -134,6 +134,22 @@ test('one of the object that had the name before is taken over', async () => {
   });
 });
 
+test('one that a backup brought back without its owner is taken over', async () => {
+  await using it = await given();
+  await it.outputs.apply(it.owner, eab(), never);
+  const { labels, annotations } = (await it.stored()).metadata;
+  await it.admin.request({ method: 'DELETE', path: `${it.path}/a-eab` });
+  const metadata = { name: 'a-eab', labels, annotations };
+  await it.admin.request({ method: 'POST', path: it.path, body: { metadata, data: { secret: base64('kept') } } });
+  expect(await it.outputs.read(it.owner, eab(), never)).toEqual({ secret: 'kept' });
+  const another = await givenBinding(it.admin, it.namespace, 'b');
+  await expect(it.outputs.read(another, eab(), never)).rejects.toMatchObject({ refusal: 'foreign' });
+  expect(await it.outputs.apply(it.owner, eab(), never)).toBe('corrected');
+  expect((await it.stored()).metadata).toMatchObject({
+    ownerReferences: [{ uid: it.owner.metadata.uid, controller: true }],
+  });
+});
+
 test('a ConfigMap is text, read as it was written, and removed', async () => {
   await using it = await given();
   const output = { kind: 'ConfigMap', name: 'web-acme', data: { directory: 'https://ca.example/ä' } } as const;

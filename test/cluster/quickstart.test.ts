@@ -91,3 +91,16 @@ test('the API server takes the pod of the documents', async () => {
   const pod = await blockOfFile(OPERATOR_PAGE, 'caller-pod');
   expect(await run(pod.replace('apply -f', 'apply --dry-run=server --validate=strict -f'))).toContain('pod/deployer');
 });
+
+test('the runbooks show who leads, and how each object is', async () => {
+  const inRelease = `kubectl() { command "$KUBECTL" -n acmery-system "$@"; }`;
+  const block = async (name: string): Promise<string> =>
+    (await blockOfFile('docs/runbooks.md', name)).replace('-n NAMESPACE NAME', '-n acmery-system web');
+  const prelude = `export KUBECONFIG="${cluster.adminKubeconfig}"`;
+  const plane = inject('plane');
+  const program = 'unavailable' in plane ? '' : `KUBECTL="${plane.binaries.kubectl}"`;
+  const shown = await run(prelude, program, inRelease, await block('lease'), await block('objects'));
+  expect(shown).toMatch(/holderIdentity: \S+/);
+  expect(shown).toMatch(/directory\.acmery\.io\/web +True/);
+  expect(shown).toMatch(/Reason: +Succeeded/);
+});

@@ -119,6 +119,7 @@ describe('doctor', () => {
       'keys',
       'database',
       'schema',
+      'CA keys',
       'clock',
       'serving certificate',
       'listeners',

@@ -16,6 +16,7 @@ import { updateDirectory } from '../../src/core/update-directory.ts';
 import { blockKeys } from '../../src/store/used-keys.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { parseCsr } from '../../src/x509/csr.ts';
+import { keyUsage } from '../../src/x509/extensions.ts';
 import { jwkOf, thumbprintOf } from '../../src/x509/jwk.ts';
 import { generatePrivateKey } from '../../src/x509/private-key.ts';
 import { publicKeyPem } from '../../src/x509/public-key.ts';
@@ -394,8 +395,25 @@ describe('SEC-8: nothing is signed', () => {
       .where('id', '=', order.id)
       .execute();
     await expect(finishStuckOrder(unsigned(), { id: order.id, attempt: 1 })).rejects.toThrow(
-      /not of its serial number/,
+      /not of a leaf with its serial number/,
     );
+    expect(await certificatesOf(given.ca, order.id)).toEqual([]);
+  });
+
+  test('where somebody has put those of a CA into the database', async () => {
+    const dying = signingWith((real) => ({ ...real, sign: isAway }));
+    await finalize(dying, applicant, order, await aRequest());
+    const { tbs } = await given.ca.database.db
+      .selectFrom('orders')
+      .select('tbs')
+      .where('id', '=', order.id)
+      .executeTakeFirstOrThrow();
+    // The key usage of a leaf becomes that of one who signs certificates; it has the same length.
+    const forged = Buffer.from(tbs ?? []);
+    keyUsage('keyCertSign').value.copy(forged, forged.indexOf(keyUsage('digitalSignature').value));
+    expect(forged).not.toEqual(tbs);
+    await given.ca.database.db.updateTable('orders').set({ tbs: forged }).where('id', '=', order.id).execute();
+    await expect(finishStuckOrder(unsigned(), { id: order.id, attempt: 1 })).rejects.toThrow(/not of a leaf/);
     expect(await certificatesOf(given.ca, order.id)).toEqual([]);
   });
 

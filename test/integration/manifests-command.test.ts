@@ -1,7 +1,7 @@
 // `acmery manifests`: what it prints, and how it ends.
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runAcmery } from '../support/acmery-process.ts';
@@ -21,6 +21,8 @@ beforeAll(async () => {
   await mkdir(at('good/deeper'), { recursive: true });
   await writeFile(at('good/all.yaml'), `${WEB}---\n${SECRET}`);
   await writeFile(at('good/deeper/b.yml'), WEB.replace('name: web', 'name: b'));
+  await mkdir(at('good/.status'));
+  await writeFile(at('good/.status/directory.acmery-system.web.yaml'), WEB);
   await writeFile(at('good/notes.txt'), 'not: [YAML');
   await writeFile(at('bad.yaml'), WEB.replace('{name: corp}', '{}'));
   await writeFile(at('broken.yaml'), 'a: [');
@@ -43,12 +45,14 @@ test('crds prints the definitions that lie in crds/, as one stream', async () =>
   expect(loadAll(stdout)).toEqual(expect.arrayContaining(lying));
 });
 
-test('check takes folders with what is below them, and says what it did not look into', async () => {
+test('check takes folders with what is below them but for status files, and says what it did not look into', async () => {
   expect(await check('good')).toMatchObject({
     code: 0,
     stdout: '2 manifests checked, no problem. Not looked into: 1 manifest of other kinds (Secret).\n',
     stderr: '',
   });
+  const here = relative('.', at('good'));
+  expect(await runAcmery(['manifests', 'check', `./${here}`], { env })).toMatchObject({ code: 0 });
 });
 
 test('check ends with 1 and a line for each problem in each file', async () => {

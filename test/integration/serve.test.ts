@@ -39,7 +39,9 @@ describe('from nothing', () => {
     expect(await first.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
     const noDirectory = await first.acme('/acme/web/directory');
     expect(noDirectory).toMatchObject({ status: 404, body: expect.stringContaining('urn:ietf:params:acme:error:') });
-    expect(await first.stop('SIGINT')).toMatchObject({ code: 0 });
+    // Its own Postgres ends too, and a clean stop is no trouble.
+    const { not } = expect;
+    expect(await first.stop('SIGINT')).toMatchObject({ code: 0, stderr: not.stringContaining('connection was lost') });
 
     const second = await serveAcmery(dataDir);
     await second.untilReady();
@@ -49,7 +51,7 @@ describe('from nothing', () => {
     await using third = await serveAcmery(dataDir);
     await third.untilReady();
     expect(await third.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
-    expect(await third.stop('SIGTERM')).toMatchObject({ code: 0 });
+    expect(await third.stop('SIGTERM')).toMatchObject({ code: 0, stderr: not.stringContaining('connection was lost') });
     // Three starts and a command, on a machine that may be busy.
   }, 90_000);
 

@@ -10,10 +10,16 @@ export type TestDatabase = AsyncDisposable & {
   readonly url: string;
 };
 
+/** One without tables, as a restore needs it. */
+export const emptyDatabase = (): Promise<TestDatabase> => cloneOf('template0');
+
 /** `await using { db } = ...` is not possible, so: `await using test = await testDatabase()`, then `test.db`. */
-export async function testDatabase(options: Omit<DatabaseOptions, 'url'> = {}): Promise<TestDatabase> {
+export const testDatabase = (options: Omit<DatabaseOptions, 'url'> = {}): Promise<TestDatabase> =>
+  cloneOf(inject('templateDatabase'), options);
+
+async function cloneOf(template: string, options: Omit<DatabaseOptions, 'url'> = {}): Promise<TestDatabase> {
   const name = `acmery_test_${randomBytes(6).toString('hex')}`;
-  await administer(sql`create database ${sql.id(name)} template ${sql.id(inject('templateDatabase'))}`);
+  await administer(sql`create database ${sql.id(name)} template ${sql.id(template)}`);
   const url = databaseUrl(inject('postgresUrl'), name);
   const db = openDatabase({ url, ...options });
   return {

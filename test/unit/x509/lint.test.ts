@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { buildLeaf } from '../../../src/core/leaf-certificate.ts';
 import { keyAlgorithms } from '../../../src/x509/algorithms.ts';
-import { buildTbsCertificate, newSerial } from '../../../src/x509/certificate.ts';
+import { buildTbsCertificate, newSerial, parseTbsCertificate } from '../../../src/x509/certificate.ts';
 import {
   authorityInfoAccess,
   authorityKeyIdentifier,
@@ -16,7 +16,7 @@ import {
   subjectAltName,
   subjectKeyIdentifier,
 } from '../../../src/x509/extensions.ts';
-import { type LeafFields, lintLeaf } from '../../../src/x509/lint.ts';
+import { isEndEntity, type LeafFields, lintLeaf } from '../../../src/x509/lint.ts';
 import { buildName } from '../../../src/x509/name.ts';
 import { keyIdentifierOf } from '../../../src/x509/spki.ts';
 import { aKey, dns, ip } from './builders.ts';
@@ -129,4 +129,16 @@ test('dates outside those of the issuer are refused', () => {
 test('bytes that are no certificate are refused', () => {
   expect(lintLeaf(bytes().subarray(1), fields)).toEqual({ broken: 'der' });
   expect(lintLeaf(Buffer.alloc(0), fields)).toEqual({ broken: 'der' });
+});
+
+test.each<[string, boolean, () => Parts]>([
+  ['a leaf', true, () => ({})],
+  ['a client', true, () => replacing(2, extendedKeyUsage('serverAuth', 'clientAuth'))],
+  ['a CA', false, () => replacing(0, basicConstraints({ ca: true }))],
+  ['one that does not say that it is no CA', false, () => replacing(0)],
+  ['one who signs CRLs', false, () => replacing(1, keyUsage('digitalSignature', 'cRLSign'))],
+  ['one who answers OCSP', false, () => replacing(2, extendedKeyUsage('OCSPSigning'))],
+  ['one for any purpose', false, () => replacing(2)],
+])('stored bytes of %s: an end entity is %s', (_what, is, parts) => {
+  expect(isEndEntity(parseTbsCertificate(bytes(parts())))).toBe(is);
 });
