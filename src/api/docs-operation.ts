@@ -1,7 +1,7 @@
 // One operation on the documentation page: parameters, body, replies, and a curl line to try it.
 import { objectKinds } from '../core/object-kinds.ts';
+import { type Html, html, prose } from '../html/html.ts';
 import { type ExampleOf, exampleOf, type JsonSchema, jsonSchemaOf } from './examples.ts';
-import { type Html, html, prose } from './html.ts';
 import { descriptionOf } from './openapi.ts';
 import { failures, failuresOf } from './refused.ts';
 import type { ApiRoute, ReplyShape } from './route.ts';
@@ -16,24 +16,24 @@ export const operationHtml = (row: ApiRoute): Html => html`
 ${table('Parameters', parameterLines(row))}
 ${row.body && table('Body', fieldLines(jsonSchemaOf(row.body.schema), 'request'))}
 ${row.body?.whenAbsent !== undefined ? html`<p>The body may be left out.</p>` : undefined}
-<h4>Try it</h4>
-<pre>${curlOf(row)}</pre>
+<h3>Try it</h3>
+<pre tabindex="0">${curlOf(row)}</pre>
 ${Object.entries(row.replies).map(([status, reply]) => replyHtml(status, reply))}
-<h4>Failures</h4>
+<h3>Failures</h3>
 <ul>${failuresOf(row).map((status) => html`<li><b>${status}</b> ${prose(failures[status].description)}</li>`)}</ul>
 </div>
 </details>`;
 
 const replyHtml = (status: string, { description, schema, mediaTypes = [] }: ReplyShape): Html => html`
-<h4>${status}</h4>
+<h3>${status}</h3>
 <p>${prose(description)}${mediaTypes.length > 0 ? ` As ${mediaTypes.join(' or ')}.` : ''}</p>
 ${schema && table('', fieldLines(jsonSchemaOf(schema), 'reply'))}
-${schema && html`<pre>${JSON.stringify(exampleOf(jsonSchemaOf(schema), 'reply'), null, 2)}</pre>`}`;
+${schema && html`<pre tabindex="0">${JSON.stringify(exampleOf(jsonSchemaOf(schema), 'reply'), null, 2)}</pre>`}`;
 
 function table(title: string, lines: readonly Line[]): Html | undefined {
   if (lines.length === 0) return undefined;
-  return html`${title === '' ? undefined : html`<h4>${title}</h4>`}
-<div class="scroll"><table>${lines.map(
+  return html`${title === '' ? undefined : html`<h3>${title}</h3>`}
+<div class="scroll" tabindex="0"><table>${lines.map(
     ({ name, type, description }) =>
       html`<tr><td><code>${name}</code></td><td class="soft">${type}</td><td>${prose(description)}</td></tr>`,
   )}</table></div>`;

@@ -1,16 +1,11 @@
 // The style of the documentation page; it stands in the page itself and is named by its hash in the policy.
+import { theme } from '../html/theme.ts';
 
-export const style = `
-:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --line: #d0d7de; --back: #fff; --code: #f3f5f7; --mark: #0a5bd3; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e6edf3; --soft: #9aa4af; --line: #333b45; --back: #0f1318; --code: #1a2028; --mark: #79b0ff; }
-}
-* { box-sizing: border-box; }
+export const style = `${theme}
 body { margin: 0 auto; padding: 1rem; max-width: 60rem; font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back); }
 h1 { margin-bottom: 0; }
 h2 { margin: 2.5rem 0 .5rem; padding-bottom: .25rem; border-bottom: 1px solid var(--line); }
-h4 { margin: 1rem 0 .25rem; }
-a { color: var(--mark); }
+h3 { font-size: 1rem; margin: 1rem 0 .25rem; }
 nav ul { padding: 0; columns: 14rem; list-style: none; }
 code, pre { font: .875rem/1.5 ui-monospace, monospace; background: var(--code); border-radius: 4px; }
 code { padding: .1rem .3rem; overflow-wrap: anywhere; }

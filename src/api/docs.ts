@@ -1,9 +1,9 @@
 // The interface for people: one page without scripts and without other hosts, made from the route table.
 import { hash } from 'node:crypto';
 import { errorKinds } from '../core/errors.ts';
+import { type Html, html } from '../html/html.ts';
 import { operationHtml } from './docs-operation.ts';
 import { style } from './docs-style.ts';
-import { type Html, html } from './html.ts';
 import { baseProblems, coreProblems, doorProblems } from './problems.ts';
 import type { ApiRoute } from './route.ts';
 
@@ -21,6 +21,7 @@ export function docsPage(routes: readonly ApiRoute[], version: string): string {
 ${styleElement}
 </head>
 <body>
+<main>
 <h1>Acmery management interface</h1>
 <p class="soft">Version ${version}. For programs: <a href="/v1/openapi.json">/v1/openapi.json</a></p>
 <p>Send a token with each request: <code>Authorization: Bearer &lt;token&gt;</code>. Tokens are made by
@@ -28,9 +29,10 @@ ${styleElement}
 <p>Lists page by <code>limit</code> and <code>after</code>, the id of the last item of the page before; the Link header
 leads to the next page. Fields without a value are null. Read-only fields are ignored in requests, unknown fields refused.</p>
 <p>In the examples <code>$ACMERY</code> is the address of this service and <code>ca.crt</code> its trust anchor.</p>
-<nav><ul>${[...tags, 'Errors'].map((tag) => html`<li><a href="#${anchorOf(tag)}">${tag}</a></li>`)}</ul></nav>
+<nav aria-label="Contents"><ul>${[...tags, 'Errors'].map((tag) => html`<li><a href="#${anchorOf(tag)}">${tag}</a></li>`)}</ul></nav>
 ${tags.map((tag) => tagHtml(tag, routes))}
 ${errorsHtml()}
+</main>
 </body>
 </html>
 `.html;
@@ -49,7 +51,7 @@ const errorsHtml = (): Html => html`
 <h2 id="errors">Errors</h2>
 <p>Errors are problem documents (RFC 9457): <code>type</code>, <code>title</code>, <code>status</code>, <code>detail</code>,
 <code>code</code>, <code>request_id</code> and <code>errors</code>, which names all fields at fault.</p>
-<div class="scroll"><table>${errorRows().map(
+<div class="scroll" tabindex="0"><table>${errorRows().map(
   ({ code, status, sentence }) =>
     html`<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${sentence}</td></tr>`,
 )}</table></div>`;

@@ -1,7 +1,7 @@
 // The listeners of the server role: ACME, the management interface, and what relying parties read.
 import { acmeDoor } from '../acme/door.ts';
 import { acmeRoutes } from '../acme/routes.ts';
-import type { Credentials } from '../api/authenticate.ts';
+import { authenticator, type Credentials } from '../api/authenticate.ts';
 import { apiDoor } from '../api/door.ts';
 import type { CallerReview } from '../api/ports.ts';
 import { apiRoutes } from '../api/routes.ts';
@@ -14,6 +14,7 @@ import { type Listener, openListener } from '../http/server.ts';
 import type { TlsSource } from '../http/tls-source.ts';
 import { publishDoor } from '../publish/door.ts';
 import { publishRoutes } from '../publish/routes.ts';
+import { withUi } from '../ui/door.ts';
 import { version } from '../version.ts';
 
 export type Doors = { readonly acme: Listener; readonly api: Listener; readonly http: Listener };
@@ -47,7 +48,14 @@ export async function openDoors({ settings, ca, tls, review, mounting, opened }:
   const api = await openListener({
     setting: 'ACMERY_API_LISTEN',
     address: settings.apiListen,
-    door: mount(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), limited),
+    door: mount(
+      withUi(apiDoor({ ca, routes: apiRoutes(version), ...credentials }), {
+        ca,
+        authenticate: authenticator(ca, credentials),
+        version,
+      }),
+      limited,
+    ),
     events,
     ...(settings.apiTls === 'on' && { tls }),
   });

@@ -94,7 +94,8 @@ const singleView = (row: SingleOrderRow, now: Date): SingleOrderView => ({
   issuedCert: undefined,
 });
 
-const orderView = (row: OrderRow, now: Date): OrderView => ({
+/** An open one past its end is invalid. */
+export const orderView = (row: OrderRow, now: Date): OrderView => ({
   id: row.id,
   acmeKeyId: row.acme_key_id,
   directoryId: row.directory_id,

@@ -70,7 +70,8 @@ const COLUMNS = [
   'reason',
 ] as const;
 
-const visible = sql<SqlBool>`signing_certs.deleted_at is null and (signing_certs.state <> 'pending' or signing_certs.csr is not null)`;
+/** Those that callers see. */
+export const isShownSigningCert = sql<SqlBool>`signing_certs.deleted_at is null and (signing_certs.state <> 'pending' or signing_certs.csr is not null)`;
 
 export const findSigningCert = (
   db: Db,
@@ -82,7 +83,7 @@ export const findSigningCert = (
     .select(COLUMNS)
     .select(users(now))
     .where('id', '=', id)
-    .where(visible)
+    .where(isShownSigningCert)
     .executeTakeFirst();
 
 /** That of a custom resource, else the one that it is to take over; those in the making too. */
@@ -110,7 +111,7 @@ export function listSigningCertRows(
   { certType, parentId }: SigningCertFilter,
   page: PageRequest,
 ): Promise<PageOfRows<SigningCertRow> | undefined> {
-  const all = db.selectFrom('signing_certs').select(COLUMNS).where(visible);
+  const all = db.selectFrom('signing_certs').select(COLUMNS).where(isShownSigningCert);
   if (parentId !== undefined) {
     // Whoever has a parent is an intermediate.
     const query = certType === 'root' ? all.where(sql<SqlBool>`false`) : all;
@@ -122,11 +123,23 @@ export function listSigningCertRows(
 
 /** For who is about to refer to it: it cannot be deleted before the transaction ends. */
 export const shareSigningCert = (tx: Tx, id: string): Promise<SigningCertRow | undefined> =>
-  tx.selectFrom('signing_certs').select(COLUMNS).where('id', '=', id).where(visible).forShare().executeTakeFirst();
+  tx
+    .selectFrom('signing_certs')
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .where(isShownSigningCert)
+    .forShare()
+    .executeTakeFirst();
 
 /** For who is about to change it, before anything that depends on it is looked at. */
 export const lockSigningCert = (tx: Tx, id: string): Promise<SigningCertRow | undefined> =>
-  tx.selectFrom('signing_certs').select(COLUMNS).where('id', '=', id).where(visible).forUpdate().executeTakeFirst();
+  tx
+    .selectFrom('signing_certs')
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .where(isShownSigningCert)
+    .forUpdate()
+    .executeTakeFirst();
 
 /** Those whose certificate has this subject, the one that is of most use first. */
 export const findSigningCertsBySubject = (

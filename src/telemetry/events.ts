@@ -8,6 +8,7 @@ import { httpMethods, type Metrics, type statusClasses } from './metrics.ts';
 import { ocspEvents } from './ocsp-events.ts';
 import { operatorEvents } from './operator-events.ts';
 import { servingCertificateEvents } from './serving-certificate-events.ts';
+import { uiEvents } from './ui-events.ts';
 import { validationEvents } from './validation-events.ts';
 
 export type RequestFinished = {
@@ -54,6 +55,7 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   ...operatorEvents(log, metrics),
   ...clusterEvents(log, metrics),
   ...servingCertificateEvents(log, metrics),
+  ...uiEvents(log, metrics),
 
   serverStarted(event: { readonly version: string }): void {
     metrics.build.set({ version: event.version, node: process.version }, 1);

@@ -220,6 +220,9 @@ export function createMetrics() {
     limitHits: counter('acmery_limit_hits_total', 'What was refused because a limit was reached.', {
       limit: ['requests', 'accounts', 'orders', 'failures'],
     }),
+    uiSignIns: counter('acmery_ui_sign_ins_total', 'Sign-ins to the status page.', {
+      outcome: ['accepted', 'refused'],
+    }),
 
     clusterRequests: counter('rest_client_requests_total', 'Requests to the API server, by answer.', {
       host: declaredElsewhere,

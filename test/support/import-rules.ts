@@ -8,6 +8,7 @@ export const importRules: Readonly<Record<string, readonly string[]>> = {
   schema: ['ajv', 'ajv-formats', 'typebox'],
   x509: ['node-forge'],
   telemetry: ['pino', 'prom-client'],
+  html: [],
   postgres: ['types:telemetry'],
   config: ['js-yaml'],
   resources: ['schema', 'lifecycles'],
@@ -34,8 +35,9 @@ export const importRules: Readonly<Record<string, readonly string[]>> = {
   folder: ['core/ports.ts', 'operator/ports.ts', 'api/ports.ts', 'resources', 'telemetry', 'js-yaml'],
   http: ['schema', 'telemetry', 'express'],
   acme: ['types:http', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],
-  api: ['types:http', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],
+  api: ['types:http', 'html', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],
   publish: ['types:http', 'core', 'schema', 'resources', 'lifecycles', 'telemetry'],
+  ui: ['types:http', 'html', 'core', 'schema', 'resources', 'lifecycles'],
   operator: ['core', 'resources', 'telemetry'],
   worker: ['core', 'telemetry'],
 };
