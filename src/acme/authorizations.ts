@@ -1,5 +1,10 @@
 // newAuthz, and authorizations as the client reads and deactivates them (RFC 8555 sections 7.4.1, 7.5 and 7.5.2).
-import { type AcmeAuthorization, deactivateAuthorization, getAuthorization } from '../core/authorizations.ts';
+import {
+  type AcmeAuthorization,
+  deactivateAuthorization,
+  getAuthorization,
+  readAuthorization,
+} from '../core/authorizations.ts';
 import { parseId } from '../core/ids.ts';
 import { newAuthorization } from '../core/new-order.ts';
 import { acmePaths, acmeUrlOf, idPrefixOf } from '../core/urls.ts';
@@ -27,12 +32,14 @@ export const authorizationRoute = signedRoute({
   signer: 'account',
   json: Type.Object({ status: oneOf(['deactivated']) }),
   orEmpty: true,
+  ahead: ({ ca, accountId, params }) => readAuthorization(ca, accountId, idIn(params)),
   handle: async (request) => {
-    const id = parseId(idPrefixOf('authorization'), request.params.id ?? '');
     const answer = request.payload === undefined ? getAuthorization : deactivateAuthorization;
-    return authorizationReply(request, await answer(request.ca, request, id));
+    return authorizationReply(request, await answer(request.ca, request, idIn(request.params), request.ahead));
   },
 });
+
+const idIn = ({ id = '' }: AcmeRequest['params']): string | undefined => parseId(idPrefixOf('authorization'), id);
 
 const authorizationReply = (request: AcmeRequest, authorization: AcmeAuthorization): AcmeReply => ({
   status: 200,

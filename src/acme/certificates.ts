@@ -1,32 +1,35 @@
 // Certificates for download: as a PEM chain with links to the other chains there are, or the leaf alone as DER
 // (RFC 8555 section 7.4.2).
-import { type Download, getDownload } from '../core/certificates.ts';
+import { type Download, getDownload, readDownload } from '../core/certificates.ts';
 import { parseId } from '../core/ids.ts';
 import { acmePaths, acmeUrlOf, alternateUrl, caCertificateUrl, idPrefixOf } from '../core/urls.ts';
-import { type AcmeReply, type AcmeRequest, type SignedRequest, type Signers, signedRoute } from './route.ts';
+import { type AcmeReply, type AcmeRequest, type Claimed, type SignedRequest, type Signers, signedRoute } from './route.ts';
 
 const PEM_CHAIN = 'application/pem-certificate-chain';
 const DER_LEAF = 'application/pkix-cert';
 
+const ahead = ({ ca, accountId, params }: Claimed) => readDownload(ca, accountId, idIn(params));
+
 export const certificateRoute = signedRoute({
   path: acmePaths.certificate,
   signer: 'account',
+  ahead,
   handle: (request) => certificateReply(request, 0),
 });
 
 export const alternateRoute = signedRoute({
   path: acmePaths.alternate,
   signer: 'account',
+  ahead,
   handle: (request) => certificateReply(request, numberOf(request.params.chain ?? '')),
 });
 
 async function certificateReply(
-  request: SignedRequest & Signers['account'],
+  request: SignedRequest & Signers['account'] & { readonly ahead: ReturnType<typeof ahead> },
   number: number | undefined,
 ): Promise<AcmeReply> {
   const { ca, params, accept } = request;
-  const id = number === undefined ? undefined : parseId(idPrefixOf('certificate'), params.id ?? '');
-  const download = await getDownload(ca, request, id, number ?? 0);
+  const download = await getDownload(ca, request, idIn(params), number, request.ahead);
   const alternates = linksToOthers(request, download, number ?? 0);
   return prefersDer(accept ?? '')
     ? {
@@ -36,6 +39,8 @@ async function certificateReply(
       }
     : { status: 200, content: { mediaType: PEM_CHAIN, bytes: download.pem }, headers: { Link: alternates } };
 }
+
+const idIn = ({ id = '' }: AcmeRequest['params']): string | undefined => parseId(idPrefixOf('certificate'), id);
 
 /** CRT-2, G-11: one header line each. */
 function linksToOthers({ ca, directory }: AcmeRequest, { id, chains }: Download, number: number): readonly string[] {

@@ -1,11 +1,11 @@
 // Finalize: a CSR for a ready order, answered with the order and, as a rule, its certificate (RFC 8555 section 7.4).
 import { AcmeError } from '../core/acme-error.ts';
-import { finalizeOrder } from '../core/finalize.ts';
+import { finalizeOrder, readOrderToFinalize } from '../core/finalize.ts';
 import { parseId } from '../core/ids.ts';
 import { acmePaths, idPrefixOf } from '../core/urls.ts';
 import { Type } from '../schema/define.ts';
 import { orderReply } from './order-reply.ts';
-import { signedRoute } from './route.ts';
+import { type AcmeRequest, signedRoute } from './route.ts';
 
 const MOST_CSR = 65_536;
 
@@ -13,12 +13,15 @@ export const finalizeRoute = signedRoute({
   path: acmePaths.finalize,
   signer: 'account',
   json: Type.Object({ csr: Type.String({ maxLength: MOST_CSR }) }),
+  ahead: ({ ca, accountId, params }) => readOrderToFinalize(ca, accountId, idIn(params)),
   handle: async (request) => {
-    const { ca, params, payload, signal } = request;
-    const id = parseId(idPrefixOf('finalize'), params.id ?? '');
-    return orderReply(request, await finalizeOrder(ca, request, id, csrOf(payload), signal), 200);
+    const { ca, params, payload, ahead, signal } = request;
+    const asked = { id: idIn(params), csr: csrOf(payload), found: ahead, signal };
+    return orderReply(request, await finalizeOrder(ca, request, asked), 200);
   },
 });
+
+const idIn = ({ id = '' }: AcmeRequest['params']): string | undefined => parseId(idPrefixOf('finalize'), id);
 
 /** FIN-5: some clients pad, which is as clear as not to. */
 function csrOf({ csr }: { readonly csr: string }): Buffer {

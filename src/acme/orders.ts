@@ -1,5 +1,5 @@
 // newOrder, and orders as the client polls them (RFC 8555 section 7.4).
-import { getAcmeOrder } from '../core/acme-orders.ts';
+import { getAcmeOrder, readAcmeOrder } from '../core/acme-orders.ts';
 import { maxIdentifiers } from '../core/identifiers.ts';
 import { parseId } from '../core/ids.ts';
 import { newOrder } from '../core/new-order.ts';
@@ -7,7 +7,7 @@ import { acmePaths, idPrefixOf } from '../core/urls.ts';
 import { listOf, Type } from '../schema/define.ts';
 import { identifierSchema } from './identifier-schema.ts';
 import { orderReply } from './order-reply.ts';
-import { signedRoute } from './route.ts';
+import { type AcmeRequest, signedRoute } from './route.ts';
 
 const text = (maxLength: number) => Type.Optional(Type.String({ maxLength }));
 
@@ -27,8 +27,9 @@ export const newOrderRoute = signedRoute({
 export const orderRoute = signedRoute({
   path: acmePaths.order,
   signer: 'account',
-  handle: async (request) => {
-    const id = parseId(idPrefixOf('order'), request.params.id ?? '');
-    return orderReply(request, await getAcmeOrder(request.ca, request, id), 200);
-  },
+  ahead: ({ ca, accountId, params }) => readAcmeOrder(ca, accountId, idIn(params)),
+  handle: async (request) =>
+    orderReply(request, await getAcmeOrder(request.ca, request, idIn(request.params), request.ahead), 200),
 });
+
+const idIn = ({ id = '' }: AcmeRequest['params']): string | undefined => parseId(idPrefixOf('order'), id);

@@ -64,6 +64,8 @@ const keyMembers: Readonly<Record<keyof Signers, readonly ('jwk' | 'kid')[]>> = 
 export type CheckedRequest = Pick<AcmeContext, 'directory'> & {
   readonly url: string;
   readonly payload: unknown;
+  /** What the row reads ahead. */
+  readonly ahead: Promise<unknown> | undefined;
   /** `account`, `key` or `signer`, as the row's handler wants it. */
   readonly signed: Partial<Signers['account'] & Signers['newKey'] & Signers['accountOrCertificateKey']>;
 };
@@ -82,6 +84,9 @@ export async function checkRequest(
   const url = String(header.url);
   const kid = typeof header.kid === 'string' ? readAccountUrl(ca.urls, header.kid) : undefined;
   const asked = { slug, clientAddress: request.clientAddress, ...(kid && { accountId: kid.id }) };
+  const ahead = kid && row.ahead?.({ ca, params: request.params, accountId: kid.id });
+  // Whoever is refused does not wait for it; the handler does, and hears of its failure.
+  ahead?.catch(() => undefined);
   const context = await beginSignedRequest(ca, nonces, String(header.nonce), asked);
   const signer: ByAccount | ByKey =
     header.jwk === undefined
@@ -90,7 +95,7 @@ export async function checkRequest(
   await verified(jws, 'account' in signer ? importedKey(signer.account) : publicKey(signer.key.spki));
   if ('account' in signer) noteAccountUse(ca, signer.account);
   const signed = row.signer === 'accountOrCertificateKey' ? { signer } : signer;
-  return { directory: context.directory, url, payload: payloadOf(row, jws), signed };
+  return { directory: context.directory, url, payload: payloadOf(row, jws), ahead, signed };
 }
 
 async function verified(jws: FlattenedJws, key: KeyObject): Promise<void> {

@@ -63,19 +63,37 @@ type Payload<Json, OrEmpty> = Json extends TSchema
   ? Static<Json> | (OrEmpty extends true ? undefined : never)
   : undefined;
 
+/** Whom a request names as its signer, before anything of it is verified. */
+export type Claimed = {
+  readonly ca: Ca;
+  readonly params: AcmeRequest['params'];
+  readonly accountId: string;
+};
+
 /** A POST in a JWS. Without `json` it is POST-as-GET alone, whose payload is the empty string (HTTP-7). */
-type SignedRow<Signer extends keyof Signers, Json extends TSchema | undefined, OrEmpty extends boolean> = {
+type SignedRow<Signer extends keyof Signers, Json extends TSchema | undefined, OrEmpty extends boolean, Ahead> = {
   readonly path: string;
   readonly signer: Signer;
   /** Members that the schema does not name are ignored (ORD-29). */
   readonly json?: Json;
   /** Whether the empty payload is taken beside JSON. */
   readonly orEmpty?: OrEmpty;
-  readonly handle: Handle<SignedRequest & Signers[Signer] & { readonly payload: Payload<Json, OrEmpty> }>;
+  /**
+   * A read that needs no round trip of its own: it is sent with what verifies the request. What it finds is not the
+   * requester's until the handler has compared its account and directory with those that were verified.
+   */
+  readonly ahead?: (claimed: Claimed) => Promise<Ahead>;
+  readonly handle: Handle<
+    SignedRequest & Signers[Signer] & { readonly payload: Payload<Json, OrEmpty>; readonly ahead: Promise<Ahead> }
+  >;
 };
 
 /** What the checks give to every signed row. */
-export type SignedRequest = AcmeRequest & { readonly url: string; readonly payload: unknown };
+export type SignedRequest = AcmeRequest & {
+  readonly url: string;
+  readonly payload: unknown;
+  readonly ahead: Promise<unknown> | undefined;
+};
 
 /** A signed row as the door has it: whatever its handler sees, the checks have made. */
 export type SignedRoute = {
@@ -83,6 +101,7 @@ export type SignedRoute = {
   readonly signer: keyof Signers;
   readonly json?: TSchema | undefined;
   readonly orEmpty?: boolean;
+  ahead?(claimed: Claimed): Promise<unknown>;
   handle(request: SignedRequest): Promise<AcmeReply>;
 };
 
@@ -95,6 +114,7 @@ export const signedRoute = <
   const Signer extends keyof Signers,
   Json extends TSchema | undefined = undefined,
   const OrEmpty extends boolean = false,
+  Ahead = undefined,
 >(
-  row: SignedRow<Signer, Json, OrEmpty>,
+  row: SignedRow<Signer, Json, OrEmpty, Ahead>,
 ): SignedRoute => row;

@@ -5,6 +5,7 @@ import { processEnvironment } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Ca } from '../core/ca.ts';
 import { ClockWatch } from '../core/clock-watch.ts';
+import { OwnWorker } from '../core/own-worker.ts';
 import type { ChallengeProber, KeyStore } from '../core/ports.ts';
 import { openFileKeyStore } from '../keys/file-key-store.ts';
 import { runningPostgresUrl } from '../postgres/attach.ts';
@@ -56,7 +57,9 @@ export function openCa(settings: Settings, parts: CaParts, scope: AsyncDisposabl
   const prober = proberFor(settings, resolver, ownListeners);
   const clocks = new ClockWatch({ database, events, clock: { now: () => new Date() } });
   const urls = { publicUrl, httpUrl };
-  const ca = { database, keys, clock: clocks, urls, caa, prober, limits, retention, events, directoriesComeLater };
+  const ownWorker = new OwnWorker();
+  const world = { database, keys, clock: clocks, urls, caa, prober };
+  const ca = { ...world, limits, retention, events, ownWorker, directoriesComeLater };
   return { ca, clocks };
 }
 

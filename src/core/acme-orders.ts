@@ -1,9 +1,9 @@
 // Orders as ACME clients see them.
 import type { OrderState } from '../lifecycles/order.ts';
 import { formatSeconds } from '../schema/timestamp.ts';
-import { type AcmeOrderRow, findAcmeOrder } from '../store/acme-orders.ts';
+import { type AcmeOrderRow, findAcmeOrder, type Held } from '../store/acme-orders.ts';
 import type { Identifier, StoredProblem } from '../store/tables.ts';
-import { type Applicant, holderOf, own } from './applicant.ts';
+import { type Applicant, type Found, own } from './applicant.ts';
 import type { Ca } from './ca.ts';
 import { orderExpired, orderState } from './order-state.ts';
 
@@ -25,10 +25,18 @@ export type AcmeOrder = {
   readonly error: StoredProblem | undefined;
 };
 
+/** An order by its uuid; undefined for one of another account. */
+export const readAcmeOrder = async (ca: Ca, accountId: string, id: string | undefined): Found<AcmeOrderRow & Held> =>
+  id === undefined ? undefined : findAcmeOrder(ca.database.db, { id, accountId });
+
 /** An order of the account by its uuid. Throws `malformed` (404) for every other. */
-export async function getAcmeOrder(ca: Ca, applicant: Applicant, id: string | undefined): Promise<AcmeOrder> {
-  const row = await own('order', id, (uuid) => findAcmeOrder(ca.database.db, holderOf(applicant), uuid));
-  return acmeOrder(row, ca.clock.now());
+export async function getAcmeOrder(
+  ca: Ca,
+  applicant: Applicant,
+  id: string | undefined,
+  found = readAcmeOrder(ca, applicant.account.id, id),
+): Promise<AcmeOrder> {
+  return acmeOrder(await own('order', applicant, found), ca.clock.now());
 }
 
 export function acmeOrder(row: AcmeOrderRow, now: Date): AcmeOrder {

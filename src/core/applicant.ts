@@ -1,5 +1,5 @@
 // Who asks for certificates, and where: an account and its directory as they were read for one request.
-import type { Holder } from '../store/acme-orders.ts';
+import type { Held, Holder } from '../store/acme-orders.ts';
 import { AcmeError } from './acme-error.ts';
 import type { AcmeAccount, AcmeDirectory } from './acme-requests.ts';
 
@@ -15,16 +15,24 @@ export const holderOf = ({ account, directory }: Applicant): Holder => ({
   directoryId: directory.id,
 });
 
+type Noun = 'order' | 'authorization' | 'challenge' | 'certificate';
+
+/** What was read for an account that a request names, perhaps before it was known whose the request is. */
+export type Found<Row> = Promise<Row | undefined>;
+
 /**
- * Reads what is the account's own; an id that is none comes as undefined. Throws `malformed` (404), the same for what is
- * another's as for what never was (ACC-13).
+ * The row, where it is the applicant's own; an id that is none finds none. Throws `malformed` (404), the same for what is
+ * another's as for what never was (ACC-13, SEC-38).
  */
-export async function own<Row>(
-  noun: 'order' | 'authorization' | 'challenge' | 'certificate',
-  id: string | undefined,
-  read: (id: string) => Promise<Row | undefined>,
+export async function own<Row extends Held>(
+  noun: Noun,
+  { account, directory }: Applicant,
+  found: Found<Row>,
 ): Promise<Row> {
-  const row = id === undefined ? undefined : await read(id);
-  if (row !== undefined) return row;
-  throw new AcmeError('malformed', `There is no ${noun} of this account at this URL.`, { status: 404 });
+  const row = await found;
+  if (row?.acme_key_id === account.id && row.directory_id === directory.id) return row;
+  throw nothingOfAccount(noun);
 }
+
+export const nothingOfAccount = (noun: Noun): AcmeError =>
+  new AcmeError('malformed', `There is no ${noun} of this account at this URL.`, { status: 404 });

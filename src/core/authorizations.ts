@@ -2,6 +2,7 @@
 import type { AuthorizationState } from '../lifecycles/authorization.ts';
 import { challengeTypes } from '../lifecycles/challenge.ts';
 import { lockAcmeKey } from '../store/acme-keys.ts';
+import type { Held } from '../store/acme-orders.ts';
 import {
   type ChallengeRow,
   endLockedOrders,
@@ -13,7 +14,7 @@ import type { Tx } from '../store/database.ts';
 import { moveAuthorization } from '../store/move.ts';
 import type { Identifier, StoredProblem } from '../store/tables.ts';
 import { AcmeError } from './acme-error.ts';
-import { type Applicant, holderOf, own } from './applicant.ts';
+import { type Applicant, type Found, own } from './applicant.ts';
 import { authorizationState, shownChallenges } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { type AcmeChallenge, acmeChallenge, retryAfterOf } from './challenges.ts';
@@ -33,13 +34,23 @@ export type AcmeAuthorization = {
   readonly retryAfterSeconds: number | undefined;
 };
 
+type AuthorizationRow = Held & { readonly challenges: readonly ChallengeRow[] };
+
+/** An authorization by its uuid; undefined for one of another account. */
+export async function readAuthorization(ca: Ca, accountId: string, id: string | undefined): Found<AuthorizationRow> {
+  const challenges = id === undefined ? [] : await findAuthorization(ca.database.db, { id, accountId });
+  const [first] = challenges;
+  return first && { acme_key_id: first.acme_key_id, directory_id: first.directory_id, challenges };
+}
+
 /** An authorization of the account by its uuid. Throws `malformed` (404) for every other. */
 export async function getAuthorization(
   ca: Ca,
   applicant: Applicant,
   id: string | undefined,
+  found = readAuthorization(ca, applicant.account.id, id),
 ): Promise<AcmeAuthorization> {
-  return own('authorization', id, (uuid) => readAuthorization(ca, applicant, uuid));
+  return acmeAuthorization(await own('authorization', applicant, found), ca.clock.now());
 }
 
 /**
@@ -51,8 +62,9 @@ export async function deactivateAuthorization(
   ca: Ca,
   applicant: Applicant,
   id: string | undefined,
+  found?: Found<AuthorizationRow>,
 ): Promise<AcmeAuthorization> {
-  const seen = await getAuthorization(ca, applicant, id);
+  const seen = await getAuthorization(ca, applicant, id, found);
   const ended = await ca.database.inTransaction((tx) => end(tx, applicant, seen.id));
   const authorization = await getAuthorization(ca, applicant, id);
   if (authorization.state !== 'deactivated')
@@ -96,14 +108,9 @@ async function end(tx: Tx, { account }: Applicant, id: string): Promise<Ended | 
   return { orders: orders.length, wasTried: await endProbesOf(tx, id, problem) };
 }
 
-async function readAuthorization(ca: Ca, applicant: Applicant, id: string): Promise<AcmeAuthorization | undefined> {
-  const rows = await findAuthorization(ca.database.db, holderOf(applicant), id);
-  return acmeAuthorization(rows, ca.clock.now());
-}
-
-function acmeAuthorization(rows: readonly ChallengeRow[], now: Date): AcmeAuthorization | undefined {
+function acmeAuthorization({ challenges: rows }: AuthorizationRow, now: Date): AcmeAuthorization {
   const [first] = rows;
-  if (first === undefined) return undefined;
+  if (first === undefined) throw new RangeError('An authorization offers at least one challenge.');
   const { authorization_id, authorization_state, identifier_type, value, wildcard, expires_at } = first;
   const state = authorizationState({ state: authorization_state, expires_at }, now);
   const offered = rows.toSorted((a, b) => challengeTypes.indexOf(a.type) - challengeTypes.indexOf(b.type));

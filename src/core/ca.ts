@@ -1,6 +1,7 @@
 // The context that every core function takes first: what the CA works with.
 import type { Database } from '../store/database.ts';
 import type { Events } from '../telemetry/events.ts';
+import type { OwnWorker } from './own-worker.ts';
 import type { CaaResolver, ChallengeProber, Clock, KeyStore } from './ports.ts';
 import type { Urls } from './urls.ts';
 
@@ -29,6 +30,7 @@ export type Ca = {
   readonly retention: Retention;
   readonly prober: ChallengeProber;
   readonly events: Events;
+  readonly ownWorker: OwnWorker;
   /** Directories are declared elsewhere, so that one that is asked for may be on its way. */
   readonly directoriesComeLater: boolean;
 };

@@ -1,16 +1,10 @@
 // The download of an issued certificate by the account that ordered it: the leaf with each chain that it has (CRT-1 to CRT-6).
-import {
-  type ChainLink,
-  certificateKey,
-  type DownloadRow,
-  findCaCertificate,
-  findDownload,
-} from '../store/certificates.ts';
+import { type ChainLink, type DownloadRow, findCaCertificate, findDownload } from '../store/certificates.ts';
 import type { Db } from '../store/database.ts';
 import { parseCertificate } from '../x509/certificate.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';
 import { chainsAbove, type Link } from './alternate-chains.ts';
-import { type Applicant, own } from './applicant.ts';
+import { type Applicant, type Found, nothingOfAccount, own } from './applicant.ts';
 import type { Ca } from './ca.ts';
 import { Recent } from './recent.ts';
 
@@ -35,24 +29,32 @@ type CaCertificate = { readonly pem: string; readonly identity: string; readonly
 const MOST = 1_000;
 const known = new Recent<CaCertificate>(MOST);
 
-/** Chain `number` of a certificate of the account by its uuid. Throws `malformed` (404), the same for all that is not there. */
+/** A certificate by its uuid; undefined for one of another account. */
+export const readDownload = async (ca: Ca, accountId: string, id: string | undefined): Found<DownloadRow> =>
+  id === undefined ? undefined : findDownload(ca.database.db, { id, accountId });
+
+/**
+ * A chain of a certificate of the account by its uuid. Throws `malformed` (404), the same for all that is not there;
+ * `number` is undefined for a chain that has no number.
+ */
 export async function getDownload(
   ca: Ca,
   applicant: Applicant,
   id: string | undefined,
-  number: number,
+  number: number | undefined,
+  found = readDownload(ca, applicant.account.id, id),
 ): Promise<Download> {
   const now = ca.clock.now();
-  return own('certificate', id, async (uuid) => {
-    const { account, directory } = applicant;
-    const { db } = ca.database;
-    const key = certificateKey({ id: uuid, acme_key_id: account.id, directory_id: directory.id });
-    const row = await findDownload(db, key);
-    if (row === undefined || row.not_after.getTime() + READABLE_AFTER_END_MS <= now.getTime()) return undefined;
-    const chains = await chainsOf(db, row, now);
-    const chain = chains[number];
-    return chain && downloadOf(row, chain, chains.length);
-  });
+  const row = await own('certificate', applicant, readable(found, now));
+  const chains = await chainsOf(ca.database.db, row, now);
+  const chain = number === undefined ? undefined : chains[number];
+  if (chain === undefined) throw nothingOfAccount('certificate');
+  return downloadOf(row, chain, chains.length);
+}
+
+async function readable(found: Found<DownloadRow>, now: Date): Found<DownloadRow> {
+  const row = await found;
+  return row && row.not_after.getTime() + READABLE_AFTER_END_MS > now.getTime() ? row : undefined;
 }
 
 type PemLink = Link & { readonly pem: string };

@@ -1,10 +1,12 @@
 // Challenges as ACME clients see them, and the response that asks for a validation.
 import type { ChallengeState, ChallengeType } from '../lifecycles/challenge.ts';
+import type { Holder } from '../store/acme-orders.ts';
 import { type ChallengeRow, findChallenge } from '../store/authorizations.ts';
-import { beginValidation, hastenValidation } from '../store/challenges.ts';
+import type { ChallengeClaim } from '../store/challenge-results.ts';
+import { beginValidation, hastenValidation, type Response } from '../store/challenges.ts';
 import type { StoredProblem } from '../store/tables.ts';
 import { AcmeError } from './acme-error.ts';
-import { type Applicant, holderOf, own } from './applicant.ts';
+import { type Applicant, type Found, holderOf, own } from './applicant.ts';
 import { authorizationState } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { challengeOffers } from './challenge-offers.ts';
@@ -54,13 +56,27 @@ export async function respondToChallenge(
     offered: challengeOffers,
     failures: failureBuckets(ca),
   };
-  const begun = id && (await beginValidation(ca.database.db, holderOf(applicant), id, response));
+  const begun = id && (await begin(ca, holderOf(applicant), id, response));
   if (begun) return singleChallenge(begun, now);
   const row = await readChallenge(ca, applicant, id);
   if (row.state === 'pending') await requireFailuresLeft(ca, applicant.account.id, row.value);
   requireGoing(row, now);
   if (row.state === 'processing') await hasten(ca, row.id, now);
   return singleChallenge(row, now);
+}
+
+/** The worker of this process goes on with it where he has room. */
+async function begin(ca: Ca, holder: Holder, id: string, response: Response): Promise<ChallengeRow | undefined> {
+  const place = ca.ownWorker.place();
+  let claim: ChallengeClaim | undefined;
+  try {
+    const leaseUntil = place && new Date(response.now.getTime() + place.leaseMs);
+    const begun = await beginValidation(ca.database.db, holder, id, response, leaseUntil);
+    claim = begun?.claim;
+    return begun?.challenge;
+  } finally {
+    place?.fill(claim);
+  }
 }
 
 export const acmeChallenge = ({ id, type, state, token, validated_at, error }: ChallengeRow): AcmeChallenge => ({
@@ -79,7 +95,10 @@ export function retryAfterOf(row: ChallengeRow, now: Date): number | undefined {
 }
 
 const readChallenge = (ca: Ca, applicant: Applicant, id: string | undefined): Promise<ChallengeRow> =>
-  own('challenge', id, (uuid) => findChallenge(ca.database.db, holderOf(applicant), uuid));
+  own('challenge', applicant, findOwn(ca, applicant.account.id, id));
+
+const findOwn = async (ca: Ca, accountId: string, id: string | undefined): Found<ChallengeRow> =>
+  id === undefined ? undefined : findChallenge(ca.database.db, { id, accountId });
 
 /** Throws where a response changes nothing and never will. */
 function requireGoing(row: ChallengeRow, now: Date): void {

@@ -10,7 +10,7 @@ import type { TbsCertificate } from '../x509/certificate.ts';
 import { lintLeaf } from '../x509/lint.ts';
 import { AcmeError } from './acme-error.ts';
 import { type AcmeOrder, acmeOrder } from './acme-orders.ts';
-import { type Applicant, own } from './applicant.ts';
+import { type Applicant, type Found, own } from './applicant.ts';
 import type { Ca } from './ca.ts';
 import { badCsr, type CheckedCsr, checkCsr } from './csr-checks.ts';
 import { CaError } from './errors.ts';
@@ -35,25 +35,30 @@ const notReady: Readonly<Record<Exclude<OrderState, 'ready'>, string>> = {
   invalid: 'The order is invalid; order anew.',
 };
 
+type Asked = {
+  /** Uuid of the order; undefined for an id that is none. */
+  readonly id: string | undefined;
+  /** DER. */
+  readonly csr: Buffer;
+  /** What was read ahead. */
+  readonly found?: Found<FinalizeRow>;
+  readonly signal: AbortSignal;
+  readonly patienceMs?: number;
+};
+
 /**
- * Issues the certificate of an order of the account by its uuid; `csr` is DER. Gives the order, `valid`, or `processing`
+ * Issues the certificate of an order of the account. Gives the order, `valid`, or `processing`
  * where signing takes long or failed after it was reserved: a worker goes on with it. The same CSR again changes nothing
  * (FIN-1). Throws the AcmeError of what refuses it, after which the order is as it was, and CaError `unavailable`.
  */
-export async function finalizeOrder(
-  ca: Ca,
-  applicant: Applicant,
-  id: string | undefined,
-  csr: Buffer,
-  signal: AbortSignal,
-  patienceMs = PATIENCE_MS,
-): Promise<AcmeOrder> {
+export async function finalizeOrder(ca: Ca, applicant: Applicant, asked: Asked): Promise<AcmeOrder> {
+  const { patienceMs = PATIENCE_MS } = asked;
   const begun = ca.clock.now();
   try {
-    const outcome = await reserve(ca, applicant, id, csr, signal);
+    const outcome = await reserve(ca, applicant, asked);
     return 'order' in outcome ? outcome.order : await completed(ca, applicant, outcome, { begun, patienceMs });
   } catch (error) {
-    if (error instanceof AcmeError) ca.events.issuanceRefused({ reason: error.type, ...factsOf(applicant, id) });
+    if (error instanceof AcmeError) ca.events.issuanceRefused({ reason: error.type, ...factsOf(applicant, asked.id) });
     throw error;
   }
 }
@@ -70,15 +75,13 @@ type Reserved = {
 async function reserve(
   ca: Ca,
   applicant: Applicant,
-  id: string | undefined,
-  der: Buffer,
-  signal: AbortSignal,
+  { id, csr: der, found, signal }: Asked,
 ): Promise<Reserved | { readonly order: AcmeOrder }> {
   const sha256 = hash('sha256', der, 'buffer');
   let csr: CheckedCsr | undefined;
   for (let attempt = 1; attempt <= 2; attempt++) {
     const now = ca.clock.signingTime();
-    const row = await requireOrder(ca, applicant, id);
+    const row = await requireOrder(ca, applicant, id, attempt === 1 ? found : undefined);
     const state = orderState(row, now);
     if (state !== 'ready') return { order: repeated(row, state, sha256, now) };
     csr ??= await checkCsr(der);
@@ -160,12 +163,17 @@ function settled(row: FinalizeRow, now: Date): AcmeOrder {
   throw new CaError('unavailable', 'The key of the issuing CA went away while the order was in work. Try again.');
 }
 
+/** An order by its uuid with all that decides over it; undefined for one of another account. */
+export const readOrderToFinalize = async (ca: Ca, accountId: string, id: string | undefined): Found<FinalizeRow> =>
+  id === undefined ? undefined : findOrderForFinalize(ca.database.db, { id, accountId });
+
 /** Throws `malformed` (404) for what is not the account's. */
-const requireOrder = ({ database: { db } }: Ca, applicant: Applicant, id: string | undefined): Promise<FinalizeRow> =>
-  own('order', id, (uuid) => {
-    const { account, directory } = applicant;
-    return findOrderForFinalize(db, { id: uuid, acme_key_id: account.id, directory_id: directory.id });
-  });
+const requireOrder = (
+  ca: Ca,
+  applicant: Applicant,
+  id: string | undefined,
+  found = readOrderToFinalize(ca, applicant.account.id, id),
+): Promise<FinalizeRow> => own('order', applicant, found);
 
 /** FIN-1. */
 function repeated(row: FinalizeRow, state: keyof typeof notReady, sha256: Buffer, now: Date): AcmeOrder {

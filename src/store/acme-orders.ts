@@ -1,10 +1,16 @@
-// Orders as the account that made them reads them: every statement names the account and its directory (ACC-13, SEC-38).
-import { type Selectable, sql } from 'kysely';
-import type { Db } from './database.ts';
+// Orders as the account that made them reads them: every statement names the account (ACC-13, SEC-38).
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { gatheredOn } from './gathered.ts';
 import type { Tables } from './tables.ts';
 
 /** Whose the rows have to be. */
 export type Holder = { readonly accountId: string; readonly directoryId: string };
+
+/** Whose a row that was read is. */
+export type Held = { readonly acme_key_id: string; readonly directory_id: string };
+
+/** What an account asks for by its id. */
+export type OwnAsk = { readonly id: string; readonly accountId: string };
 
 type Row = Selectable<Tables['orders']>;
 export type AcmeOrderRow = Pick<Row, (typeof COLUMNS)[number]> & {
@@ -25,21 +31,22 @@ const COLUMNS = [
   'issued_cert_id',
 ] as const satisfies readonly (keyof Row)[];
 
-export const findAcmeOrder = (
-  db: Db,
-  { accountId, directoryId }: Holder,
-  id: string,
-): Promise<AcmeOrderRow | undefined> =>
-  db
-    .selectFrom('orders')
-    .select(COLUMNS)
-    .select(
-      sql<readonly string[]>`array(
-        select authorization_id from order_authorizations where order_id = orders.id order by position)`.as(
-        'authorization_ids',
-      ),
-    )
-    .where('id', '=', id)
-    .where('acme_key_id', '=', accountId)
-    .where('directory_id', '=', directoryId)
-    .executeTakeFirst();
+type OwnOrderRow = AcmeOrderRow & Held;
+
+/** Undefined where the account has no such order. Many at once are one statement. */
+export const findAcmeOrder = gatheredOn<OwnAsk, OwnOrderRow | undefined>(async (db, asks) => {
+  const { rows } = await sql<OwnOrderRow & { readonly asked: number }>`
+    select asked.position::integer as asked, ${sql.join(COLUMNS.map((name) => sql.ref(`o.${name}`)))},
+           o.acme_key_id, o.directory_id,
+           array(select authorization_id from order_authorizations
+                  where order_id = o.id order by position) as authorization_ids
+      from ${askedFor(asks)}
+      join orders o on o.id = asked.id and o.acme_key_id = asked.acme_key_id`.execute(db);
+  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
+  return (ask) => found.get(ask);
+});
+
+/** As `asked`, with the place of each in the list. */
+export const askedFor = (asks: readonly OwnAsk[]): RawBuilder<unknown> => sql`
+  unnest(${asks.map(({ id }) => id)}::uuid[], ${asks.map(({ accountId }) => accountId)}::uuid[])
+    with ordinality as asked (id, acme_key_id, position)`;

@@ -3,7 +3,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { challengeLifecycle } from '../lifecycles/challenge.ts';
 import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
-import type { Holder } from './acme-orders.ts';
+import { askedFor, type Held, type Holder, type OwnAsk } from './acme-orders.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredOn } from './gathered.ts';
 import type { StoredProblem, Tables } from './tables.ts';
@@ -16,39 +16,38 @@ export type ChallengeRow = Pick<
   Challenge,
   'id' | 'type' | 'state' | 'token' | 'validated_at' | 'error' | 'attempts' | 'authorization_id'
 > &
-  Pick<Authorization, 'expires_at' | 'value' | 'wildcard'> & {
+  Pick<Authorization, 'expires_at' | 'value' | 'wildcard'> &
+  Held & {
     readonly authorization_state: Authorization['state'];
     readonly identifier_type: Authorization['type'];
   };
 
-type AuthorizationAsk = { readonly holder: Holder; readonly id: string };
-
-/** The challenges of an authorization of this account, in no order; none when there is no such authorization. */
-export const findAuthorization = (db: Db, holder: Holder, id: string): Promise<readonly ChallengeRow[]> =>
-  gatheredAuthorizations(db, { holder, id });
-
-/** Many at once are one statement. */
-const gatheredAuthorizations = gatheredOn<AuthorizationAsk, readonly ChallengeRow[]>(async (db, asks) => {
+/** The challenges of an authorization of this account, in no order; none where it has no such authorization. Many at once are one statement. */
+export const findAuthorization = gatheredOn<OwnAsk, readonly ChallengeRow[]>(async (db, asks) => {
   const { rows } = await sql<ChallengeRow & { readonly asked: number }>`
     select asked.position::integer as asked, ${challengeColumns}
-      from unnest(${asks.map(({ id }) => id)}::uuid[], ${asks.map(({ holder }) => holder.accountId)}::uuid[],
-                  ${asks.map(({ holder }) => holder.directoryId)}::uuid[])
-           with ordinality as asked (id, acme_key_id, directory_id, position)
+      from ${askedFor(asks)}
       join authorizations a on a.id = asked.id and a.acme_key_id = asked.acme_key_id
-      join acme_keys k on k.id = a.acme_key_id and k.directory_id = asked.directory_id
+      join acme_keys k on k.id = a.acme_key_id
       join challenges c on c.authorization_id = a.id`.execute(db);
   const found = Map.groupBy(rows, ({ asked }) => asks[asked - 1]);
   return (ask) => found.get(ask) ?? [];
 });
 
-export async function findChallenge(db: Db, holder: Holder, id: string): Promise<ChallengeRow | undefined> {
-  return (await ownChallenges(sql`c.id = ${id}`, holder).execute(db)).rows[0];
+/** Undefined where the account has no such challenge. */
+export async function findChallenge(db: Db, { id, accountId }: OwnAsk): Promise<ChallengeRow | undefined> {
+  const { rows } = await sql<ChallengeRow>`
+    select ${challengeColumns}
+      from challenges c join authorizations a on a.id = c.authorization_id join acme_keys k on k.id = a.acme_key_id
+     where c.id = ${id} and a.acme_key_id = ${accountId}`.execute(db);
+  return rows[0];
 }
 
-/** As `challengeRow` reads them from `c` and `a`. */
+/** Of a ChallengeRow, read from `c`, `a` and `k`. */
 export const challengeColumns = sql`
   c.id, c.type, c.state, c.token, c.validated_at, c.error, c.attempts, c.authorization_id,
-  a.state as authorization_state, a.expires_at, a.type as identifier_type, a.value, a.wildcard`;
+  a.state as authorization_state, a.expires_at, a.type as identifier_type, a.value, a.wildcard,
+  k.id as acme_key_id, k.directory_id`;
 
 /** An account has one directory for life; both are named all the same (SEC-38). */
 export const heldBy = ({ accountId, directoryId }: Holder): RawBuilder<unknown> => sql`
@@ -85,8 +84,3 @@ export async function endProbesOf(tx: Tx, authorizationId: string, error: Stored
     returning attempts`.execute(tx);
   return rows.some(({ attempts }) => attempts > 0);
 }
-
-const ownChallenges = (which: RawBuilder<unknown>, holder: Holder): RawBuilder<ChallengeRow> => sql<ChallengeRow>`
-  select ${challengeColumns}
-    from challenges c join authorizations a on a.id = c.authorization_id
-   where ${which} and ${heldBy(holder)}`;

@@ -1,9 +1,7 @@
 // Certificates as the accounts that ordered them download them: the leaf, and the CA certs that chains of it can be made of.
 import { sql } from 'kysely';
-import { gatheredReads, gatheredRows } from './gathered.ts';
-
-/** Whose certificate it is: nobody else learns that it is there. */
-export type CertificateKey = { readonly id: string; readonly acme_key_id: string; readonly directory_id: string };
+import { askedFor, type Held, type OwnAsk } from './acme-orders.ts';
+import { gatheredOn, gatheredRows } from './gathered.ts';
 
 /** A CA cert that can stand in a chain. */
 export type ChainLink = {
@@ -14,27 +12,23 @@ export type ChainLink = {
   readonly is_offered: boolean;
 };
 
-export type DownloadRow = CertificateKey & {
+export type DownloadRow = Held & {
+  readonly id: string;
   readonly signing_cert_id: string;
   readonly not_after: Date;
   readonly der: Buffer;
   readonly links: readonly ChainLink[];
 };
 
-export const certificateKey = ({ id, acme_key_id, directory_id }: CertificateKey): string =>
-  [id, acme_key_id, directory_id].join(' ');
-
-/** By certificateKey. With the CA certs above the leaf, and those that have the name and key of one of them. */
-export const findDownload = gatheredReads<DownloadRow>(async (db, keys) => {
-  const parts = keys.map((key) => key.split(' '));
-  const column = (index: number): readonly (string | undefined)[] => parts.map((part) => part[index]);
-  const { rows } = await sql<DownloadRow>`
+/**
+ * With the CA certs above the leaf, and those that have the name and key of one of them. Undefined where the account has no
+ * such certificate: nobody else learns that it is there. Many at once are one statement.
+ */
+export const findDownload = gatheredOn<OwnAsk, DownloadRow | undefined>(async (db, asks) => {
+  const { rows } = await sql<DownloadRow & { readonly asked: number }>`
     with recursive found as materialized (
-      select c.id, c.acme_key_id, c.directory_id, c.signing_cert_id, c.not_after, c.der
-        from unnest(${column(0)}::uuid[], ${column(1)}::uuid[], ${column(2)}::uuid[])
-               as wanted (id, acme_key_id, directory_id)
-        join issued_certs c on c.id = wanted.id and c.acme_key_id = wanted.acme_key_id
-                           and c.directory_id = wanted.directory_id),
+      select asked.position, c.id, c.acme_key_id, c.directory_id, c.signing_cert_id, c.not_after, c.der
+        from ${askedFor(asks)} join issued_certs c on c.id = asked.id and c.acme_key_id = asked.acme_key_id),
     reached (issuer_id, id) as (
       select signing_cert_id, signing_cert_id from found
        union
@@ -53,9 +47,11 @@ export const findDownload = gatheredReads<DownloadRow>(async (db, keys) => {
         from reached r join signing_certs s on s.id = r.id
        where s.der is not null
        group by issuer_id)
-    select f.id, f.acme_key_id, f.directory_id, f.signing_cert_id, f.not_after, f.der, links.list as links
+    select f.position::integer as asked, f.id, f.acme_key_id, f.directory_id, f.signing_cert_id, f.not_after, f.der,
+           links.list as links
       from found f join links on links.issuer_id = f.signing_cert_id`.execute(db);
-  return new Map(rows.map((row) => [certificateKey(row), row]));
+  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
+  return (ask) => found.get(ask);
 });
 
 export type CaCertificateRow = { readonly id: string; readonly der: Buffer | null };

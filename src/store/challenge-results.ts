@@ -10,6 +10,7 @@ import type { StoredProblem, Tables } from './tables.ts';
 type Challenge = Selectable<Tables['challenges']>;
 type Authorization = Selectable<Tables['authorizations']>;
 type Directory = Selectable<Tables['directories']>;
+type Order = Selectable<Tables['orders']>;
 
 /** A challenge under lease with all that its validation stands on. */
 export type ChallengeClaim = Claim &
@@ -34,6 +35,22 @@ export const dueChallenges: DueRows = {
   where: sql`state = 'processing'`,
 };
 
+/**
+ * What is found by its key compares its state with a value. A state that stands in the statement lets Postgres take the
+ * index of the rows in that state: while there are few it looks cheaper than the key, and then all of them are read for one.
+ */
+const processing: Challenge['state'] = 'processing';
+const pending: Order['state'] = 'pending';
+const open: readonly Order['state'][] = ['pending', 'ready'];
+
+/** Of a ChallengeClaim what stands neither in its challenge nor in its authorization: from `a` and `d`. */
+export const surroundings = sql`
+  d.caa_tag, d.on_missing_caa,
+  array(select slug from directory_slugs s where s.directory_id = d.id and s.released_at is null) as slugs,
+  not exists (select 1 from order_authorizations mine
+                join order_authorizations other on other.order_id = mine.order_id
+               where mine.authorization_id = a.id and other.authorization_id <> a.id) as is_alone`;
+
 const CLAIMED = ['authorization_id', 'type', 'token', 'key_authorization', 'account_url', 'failures'] as const;
 
 /** One statement: the claim, and what the validations need to know. */
@@ -42,11 +59,7 @@ export async function claimDueChallenges(db: Db, claiming: Claiming): Promise<re
     with claimed as (${claimStatement(dueChallenges, claiming, CLAIMED)})
     select ${sql.join(['id', 'attempt', ...CLAIMED].map((column) => sql.ref(`claimed.${column}`)))},
            a.type as identifier_type, a.value, a.wildcard, a.state, a.expires_at, a.acme_key_id,
-           d.id as directory_id, d.caa_tag, d.on_missing_caa,
-           array(select slug from directory_slugs s where s.directory_id = d.id and s.released_at is null) as slugs,
-           not exists (select 1 from order_authorizations mine
-                         join order_authorizations other on other.order_id = mine.order_id
-                        where mine.authorization_id = a.id and other.authorization_id <> a.id) as is_alone
+           d.id as directory_id, ${surroundings}
       from claimed
       join authorizations a on a.id = claimed.authorization_id
       join acme_keys k on k.id = a.acme_key_id
@@ -59,7 +72,7 @@ export async function keepFailure(db: Db, { id, attempt }: Claim, failure: Store
   const { rows } = await sql`
     update challenges set failures = coalesce(failures, '[]'::jsonb) || ${JSON.stringify([failure])}::jsonb,
                           due_at = ${dueAt}, lease_until = null
-     where id = ${id} and attempts = ${attempt} and state = 'processing'
+     where id = ${id} and attempts = ${attempt} and state = ${processing}
     returning id`.execute(db);
   return rows.length > 0;
 }
@@ -98,7 +111,7 @@ export async function settleValid(db: Db, claim: ChallengeClaim, success: Succes
     })}),
     readied as (
       update orders o set state = 'ready' from held
-       where o.id = held.id and exists (select from mine) and o.state = 'pending' and o.expires_at > ${now}
+       where o.id = held.id and exists (select from mine) and o.state = ${pending} and o.expires_at > ${now}
          and not exists (select from order_authorizations oa join authorizations other on other.id = oa.authorization_id
                           where oa.order_id = o.id and other.id <> ${authorization}
                             and (other.state <> 'valid' or other.expires_at <= ${now})))
@@ -130,7 +143,7 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
     ended as (
       update orders o set state = 'invalid', error = ${JSON.stringify(orderError)}::jsonb from held
        where o.id = held.id and exists (select from mine) and exists (select from undecided)
-         and o.state in ('pending', 'ready') and o.expires_at > ${now})
+         and o.state = any(${open}) and o.expires_at > ${now})
     select id from mine where set_config('synchronous_commit', 'off', true) is not null`.execute(db);
   return rows.length > 0;
 }
@@ -148,7 +161,7 @@ const lockingOpen = (authorizationId: string, now: Date): RawBuilder<unknown> =>
        for update)`;
 
 const leased = ({ id, attempt }: Claim): RawBuilder<unknown> => sql`
-  select id from challenges where id = ${id} and attempts = ${attempt} and state = 'processing'`;
+  select id from challenges where id = ${id} and attempts = ${attempt} and state = ${processing}`;
 
 type Finished = { readonly validatedAt: RawBuilder<unknown>; readonly error: RawBuilder<unknown> };
 

@@ -1,8 +1,9 @@
 // The response of a client to a challenge.
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { ChallengeType } from '../lifecycles/challenge.ts';
 import type { Holder } from './acme-orders.ts';
 import { type ChallengeRow, challengeColumns, heldBy } from './authorizations.ts';
+import { type ChallengeClaim, surroundings } from './challenge-results.ts';
 import type { Db } from './database.ts';
 import { type BucketKind, failuresOf, hasToken } from './rate-limits.ts';
 
@@ -20,38 +21,61 @@ export type Response = {
   readonly failures: BucketKind | undefined;
 };
 
+/** `claim` where it was claimed at once. */
+type Begun = { readonly challenge: ChallengeRow; readonly claim: ChallengeClaim | undefined };
+
 /**
- * Begins the validation: pending -> processing, due at once. Holds the authorization, so nobody ends it meanwhile.
- * Undefined when the challenge is not pending, not one that its authorization offers (AUT-8), or the authorization is
- * not pending, or validations of its name have failed too often. It need not survive a crash: the challenge is pending
- * then, and the client sends it again.
+ * Begins the validation: pending -> processing, due at once, and with `leaseUntil` under the lease of the caller; else the
+ * workers are told. Holds the authorization, so nobody ends it meanwhile. Undefined when the challenge is not pending, not
+ * one that its authorization offers (AUT-8), or the authorization is not pending, or validations of its name have failed
+ * too often. It need not survive a crash: the challenge is pending then, and the client sends it again.
  */
 export async function beginValidation(
   db: Db,
   holder: Holder,
   id: string,
-  { now, thumbprint, accountUrl, offered, failures }: Response,
-): Promise<ChallengeRow | undefined> {
-  const { rows } = await sql<ChallengeRow>`
-    with a as (
-      select a.* from challenges c join authorizations a on a.id = c.authorization_id
-       where c.id = ${id} and a.state = 'pending' and a.expires_at > ${now} and ${heldBy(holder)}
-         and ${failures === undefined ? sql`true` : hasToken(failures, sql`${failuresOf(holder.accountId)} || a.value`, now)}
-         for share of a),
-    c as (
-      update challenges
-         set state = 'processing', key_authorization = token || '.' || ${thumbprint}, account_url = ${accountUrl},
-             due_at = ${now}
-        from a
-       where challenges.id = ${id} and challenges.authorization_id = a.id and challenges.state = 'pending'
-         and challenges.type = any(case when a.type = 'ip' then ${offered.address}::text[]
-                                        when a.wildcard then ${offered.wildcard}::text[]
-                                        else ${offered.name}::text[] end)
-         and set_config('synchronous_commit', 'off', true) is not null
-      returning challenges.*)
-    select ${challengeColumns}, pg_notify('acmery_due', ${CHALLENGE}) from c, a`.execute(db);
-  return rows[0];
+  response: Response,
+  leaseUntil?: Date,
+): Promise<Begun | undefined> {
+  if (leaseUntil === undefined) {
+    const told = sql`${challengeColumns}, pg_notify('acmery_due', ${CHALLENGE})`;
+    const { rows } = await beginning<ChallengeRow>(holder, id, response, sql``, told).execute(db);
+    return rows[0] && { challenge: rows[0], claim: undefined };
+  }
+  const leased = sql`, lease_until = ${leaseUntil}, attempts = attempts + 1`;
+  const claimed = sql`
+    ${challengeColumns}, c.attempts as attempt, c.failures, c.key_authorization, c.account_url, ${surroundings}`;
+  const { rows } = await beginning<ClaimedRow>(holder, id, response, leased, claimed).execute(db);
+  return rows[0] && { challenge: rows[0], claim: { ...rows[0], state: rows[0].authorization_state } };
 }
+
+type ClaimedRow = ChallengeRow & Omit<ChallengeClaim, 'state'>;
+
+const beginning = <Row>(
+  holder: Holder,
+  id: string,
+  { now, thumbprint, accountUrl, offered, failures }: Response,
+  leased: RawBuilder<unknown>,
+  columns: RawBuilder<unknown>,
+): RawBuilder<Row> => sql<Row>`
+  with a as (
+    select a.* from challenges c join authorizations a on a.id = c.authorization_id
+     where c.id = ${id} and a.state = 'pending' and a.expires_at > ${now} and ${heldBy(holder)}
+       and ${failures === undefined ? sql`true` : hasToken(failures, sql`${failuresOf(holder.accountId)} || a.value`, now)}
+       for share of a),
+  c as (
+    update challenges
+       set state = 'processing', key_authorization = token || '.' || ${thumbprint}, account_url = ${accountUrl},
+           due_at = ${now}${leased}
+      from a
+     where challenges.id = ${id} and challenges.authorization_id = a.id and challenges.state = 'pending'
+       and challenges.type = any(case when a.type = 'ip' then ${offered.address}::text[]
+                                      when a.wildcard then ${offered.wildcard}::text[]
+                                      else ${offered.name}::text[] end)
+       and set_config('synchronous_commit', 'off', true) is not null
+    returning challenges.*)
+  select ${columns}
+    from c, a join acme_keys k on k.id = a.acme_key_id join directories d on d.id = k.directory_id`;
 
 /** The next try comes no later than this, where fewer than so many have failed. */
 export async function hastenValidation(db: Db, id: string, at: Date, failures: number): Promise<void> {

@@ -5,10 +5,11 @@ import type { AuthorizationState } from '../lifecycles/authorization.ts';
 import type { ChallengeType } from '../lifecycles/challenge.ts';
 import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
+import { askedFor, type OwnAsk } from './acme-orders.ts';
 import { type AuditRecord, auditOf } from './audit.ts';
 import type { Db } from './database.ts';
 import type { DueRows } from './due.ts';
-import { gatheredReads } from './gathered.ts';
+import { gatheredOn } from './gathered.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 import { keyLock } from './used-keys.ts';
 
@@ -66,15 +67,10 @@ const ORDER = [
   'csr_sha256',
 ] as const satisfies readonly (keyof Order)[];
 
-/** Undefined for an order that is not there, or is not of this account and directory. */
-export const findOrderForFinalize = (db: Db, order: OrderKey): Promise<FinalizeRow | undefined> =>
-  gatheredOrders(db, [order.id, order.acme_key_id, order.directory_id].join(' '));
-
-const gatheredOrders = gatheredReads(async (db, keys) => {
-  const parts = keys.map((key) => key.split(' '));
-  const column = (index: number): readonly (string | undefined)[] => parts.map((part) => part[index]);
-  const { rows } = await sql<FinalizeRow>`
-    select ${sql.join(ORDER.map((name) => sql.ref(`o.${name}`)))},
+/** Undefined where the account has no such order. Many at once are one statement. */
+export const findOrderForFinalize = gatheredOn<OwnAsk, FinalizeRow | undefined>(async (db, asks) => {
+  const { rows } = await sql<FinalizeRow & { readonly asked: number }>`
+    select asked.position::integer as asked, ${sql.join(ORDER.map((name) => sql.ref(`o.${name}`)))},
            k.state as account_state, k.order_validations, d.version as directory_version,
            s.id as issuer_id, s.name as issuer_name, s.state as issuer_state,
            s.deleted_at is not null as issuer_deleted, s.cert_type as issuer_cert_type,
@@ -89,13 +85,13 @@ const gatheredOrders = gatheredReads(async (db, keys) => {
                    order by oa.position), '[]')
               from order_authorizations oa join authorizations a on a.id = oa.authorization_id
              where oa.order_id = o.id) as authorizations
-      from unnest(${column(0)}::uuid[], ${column(1)}::uuid[], ${column(2)}::uuid[])
-             as wanted (id, acme_key_id, directory_id)
-      join orders o on o.id = wanted.id and o.acme_key_id = wanted.acme_key_id and o.directory_id = wanted.directory_id
+      from ${askedFor(asks)}
+      join orders o on o.id = asked.id and o.acme_key_id = asked.acme_key_id
       join acme_keys k on k.id = o.acme_key_id
       join directories d on d.id = o.directory_id
       join signing_certs s on s.id = d.signing_cert_id`.execute(db);
-  return new Map(rows.map((row) => [[row.id, row.acme_key_id, row.directory_id].join(' '), row]));
+  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
+  return (ask) => found.get(ask);
 });
 
 /** What is written before anything is signed, so that it can be signed again. */

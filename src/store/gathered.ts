@@ -34,13 +34,25 @@ export function gatheredCalls<Ask, Answer>(run: Run<Ask, Answer>): (ask: Ask) =>
   return async (ask) => {
     if (next === undefined) {
       next = { ...Promise.withResolvers(), asks: [] };
-      // Behind all requests that came in with this one.
-      setImmediate(begin);
+      atEndOfTurn(begin);
     }
     next.asks.push(ask);
     const { promise } = next;
     return (await promise)(ask);
   };
+}
+
+let begins: (() => void)[] = [];
+
+/** Behind all requests that came in with this one, and all at once: statements that begin together are sent together. */
+function atEndOfTurn(begin: () => void): void {
+  if (begins.length === 0)
+    setImmediate(() => {
+      const turn = begins;
+      begins = [];
+      for (const beginOne of turn) beginOne();
+    });
+  begins.push(begin);
 }
 
 /** Look-ups by a key, of which a statement names each once. */

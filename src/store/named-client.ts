@@ -5,6 +5,7 @@ import { columnParsers } from './column-values.ts';
 import type { Encryption } from './connection.ts';
 import { spoilsConnection, statementError, UnprovenServer } from './database-error.ts';
 import { NamedQuery, Shapes, type Statement } from './named-query.ts';
+import { sendTogether } from './one-write.ts';
 
 /** Each connection keeps its prepared statements for life: programs have few texts, and a bug must not fill the server. */
 const MOST_NAMES = 300;
@@ -22,6 +23,7 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
     constructor(config?: pg.ClientConfig) {
       // The pool hides the password from copies.
       super({ ...config, password: config?.password, ssl: encryption(), types: columnParsers });
+      sendTogether(this.connection);
       this.#shapes = new Shapes(this.connection);
       // The next statement learns of a lost connection; without a listener the loss itself would end the process.
       this.on('error', () => {});

@@ -1,5 +1,6 @@
 // One task's loop: claims what is due, runs it, and waits until something becomes due or there is room for more.
 import type { Ca } from '../core/ca.ts';
+import type { Place } from '../core/own-worker.ts';
 import type { Claim } from '../core/removed-keys.ts';
 import type { DueTask } from './tasks.ts';
 
@@ -21,6 +22,8 @@ export class DueLoop implements AsyncDisposable {
   #wasNotifiedAgain = false;
   #failures = 0;
   readonly #stopping = new AbortController();
+  /** Rows that are being claimed. */
+  #asked = 0;
   /** More may be due than there was room for. */
   #isFull = false;
 
@@ -41,6 +44,14 @@ export class DueLoop implements AsyncDisposable {
     if (notifiedAheadMs === 0) this.wake();
     else if (this.#soon === undefined) this.#soon = setTimeout(() => this.#wakeSoon(), notifiedAheadMs);
     else this.#wasNotifiedAgain = true;
+  }
+
+  /** Room for a row that its finder claims himself; undefined where there is none. */
+  place(): Place | undefined {
+    if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
+    const { promise, resolve } = Promise.withResolvers<Claim | undefined>();
+    this.#start(promise.then((claim) => claim && this.#run(claim)));
+    return { leaseMs: this.#task.leaseMs, fill: resolve };
   }
 
   /** Claims nothing more, and waits for what runs. */
@@ -64,10 +75,12 @@ export class DueLoop implements AsyncDisposable {
     while (!this.#stopping.signal.aborted) {
       // Made anew before the claim: who wakes us during it is not missed.
       this.#next = Promise.withResolvers();
-      const room = Math.min(BATCH, this.#task.concurrency - this.#running.size);
-      this.#isFull = room === 0;
+      const room = Math.min(BATCH, this.#room());
+      this.#isFull = room <= 0;
+      this.#asked = Math.max(room, 0);
       const claims = room > 0 ? await this.#claim(room) : [];
-      for (const claim of claims) this.#start(claim);
+      this.#asked = 0;
+      for (const claim of claims) this.#start(this.#run(claim));
       if (claims.length === room && room > 0) continue;
       const timer = setTimeout(() => this.wake(), Math.min(POLL_MS * 2 ** this.#failures, LONGEST_POLL_MS));
       await this.#next.promise;
@@ -87,8 +100,12 @@ export class DueLoop implements AsyncDisposable {
     }
   }
 
-  #start(claim: Claim): void {
-    const run = this.#run(claim).finally(() => {
+  #room(): number {
+    return this.#task.concurrency - this.#running.size - this.#asked;
+  }
+
+  #start(work: Promise<void>): void {
+    const run = work.finally(() => {
       this.#running.delete(run);
       if (this.#isFull) this.wake();
     });

@@ -15,11 +15,13 @@ export function startWorker(ca: Ca): AsyncDisposable {
   };
   // What was notified while nobody listened is found by looking.
   const listener = ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.notified() }, { onListening: wakeAll });
+  const employed = ca.ownWorker.employ(() => loops.get('challenge')?.place());
   const stopping = new AbortController();
   const rounds = duties.map((duty) => startDuty(ca, duty, stopping.signal));
   const parts: readonly AsyncDisposable[] = [...loops.values(), ...rounds, listener];
   return {
     async [Symbol.asyncDispose]() {
+      employed[Symbol.dispose]();
       stopping.abort();
       await Promise.all(parts.map((part) => part[Symbol.asyncDispose]()));
     },

@@ -107,19 +107,20 @@ describe.each(planModes)('by %s', (mode) => {
   });
 
   const reads: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
-    'an order': (db) => findAcmeOrder(db, holder(), one.order),
-    'an authorization': (db) => findAuthorization(db, holder(), one.authorization),
-    'a challenge': (db) => findChallenge(db, holder(), one.challenge),
+    'an order': (db) => findAcmeOrder(db, { accountId: crowded.account.id, id: one.order }),
+    'an authorization': (db) => findAuthorization(db, { accountId: crowded.account.id, id: one.authorization }),
+    'a challenge': (db) => findChallenge(db, { accountId: crowded.account.id, id: one.challenge }),
     'an issuer': (db) => findIssuer(db, crowded.directory.signing_cert_id),
-    'a response': (db) =>
-      beginValidation(db, holder(), one.challenge, {
-        now: running.ca.clock.now(),
-        thumbprint: 'thumbprint',
-        accountUrl: crowded.kid,
-        offered: challengeOffers,
-        failures: undefined,
-      }),
+    'a response': (db) => beginValidation(db, holder(), one.challenge, response()),
+    'a response that is claimed': (db) => beginValidation(db, holder(), one.challenge, response(), new Date()),
   };
+  const response = () => ({
+    now: running.ca.clock.now(),
+    thumbprint: 'thumbprint',
+    accountUrl: crowded.kid,
+    offered: challengeOffers,
+    failures: undefined,
+  });
   const holder = () => ({ accountId: crowded.account.id, directoryId: crowded.directory.id });
 
   test.each(Object.entries(reads))('%s is found by its id', async (_, read) => {

@@ -369,7 +369,12 @@ test('a client is told to come back while signing takes long, and the signature 
   const { promise: signing, resolve: go } = Promise.withResolvers<void>();
   const { id } = order;
   const slow = whileSigning(() => signing);
-  const told = await finalizeOrder(slow, applicant, id, await aRequest(), new AbortController().signal, 10);
+  const told = await finalizeOrder(slow, applicant, {
+    id,
+    csr: await aRequest(),
+    signal: new AbortController().signal,
+    patienceMs: 10,
+  });
   expect(told).toMatchObject({ state: 'processing', issuedCertId: undefined });
   go();
   await eventually('the order is valid', async () => (await stateOf()).state === 'valid');

@@ -4,6 +4,7 @@ import type { AcmeRoute } from '../../src/acme/route.ts';
 import { acmeRoutes } from '../../src/acme/routes.ts';
 import type { SingleDirectoryView } from '../../src/core/directories.ts';
 import { openNonces } from '../../src/core/nonces.ts';
+import { OwnWorker } from '../../src/core/own-worker.ts';
 import { accountUrl, directoryUrl } from '../../src/core/urls.ts';
 import { trustedProxies } from '../../src/http/client-address.ts';
 import { mount } from '../../src/http/mount.ts';
@@ -59,7 +60,7 @@ export async function testAcme({ beside, ...options }: TestAcmeOptions = {}): Pr
   const base = beside ?? opened.use(await testCa(options));
   const { publicUrl = base.ca.urls.publicUrl } = options;
   const database = beside === undefined ? base.ca.database : opened.use(openDatabase({ url: base.databaseUrl }));
-  const ca = { ...base.ca, database, urls: { ...base.ca.urls, publicUrl } };
+  const ca = { ...base.ca, database, ownWorker: new OwnWorker(), urls: { ...base.ca.urls, publicUrl } };
   const directory =
     beside?.directory ?? (await givenDirectory(ca, { registration_mode: 'open', ...options.directory }));
   const tls = selfSigned();

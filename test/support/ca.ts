@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Ca, Limits } from '../../src/core/ca.ts';
+import { OwnWorker } from '../../src/core/own-worker.ts';
 import type { CaaResolver, ChallengeProber } from '../../src/core/ports.ts';
 import { ensureWrapKey } from '../../src/core/secret-box.ts';
 import { openFileKeyStore } from '../../src/keys/file-key-store.ts';
@@ -53,6 +54,7 @@ export async function testCa({
     retention: aloneCa.retention,
     prober,
     directoriesComeLater,
+    ownWorker: new OwnWorker(),
     events: createEvents(log, metrics),
   };
   await ensureWrapKey(ca);
@@ -77,4 +79,5 @@ export const aloneCa = {
     detail: 'This test has no prober; give one to testCa().',
   }),
   directoriesComeLater: false,
-} as const satisfies Pick<Ca, 'limits' | 'retention' | 'caa' | 'prober' | 'directoriesComeLater'>;
+  ownWorker: new OwnWorker(),
+} as const satisfies Pick<Ca, 'limits' | 'retention' | 'caa' | 'prober' | 'directoriesComeLater' | 'ownWorker'>;

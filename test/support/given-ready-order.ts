@@ -70,7 +70,7 @@ export const finalize = (
   applicant: Applicant,
   order: { readonly id: string },
   csr: Buffer,
-): Promise<AcmeOrder> => finalizeOrder(ca, applicant, order.id, csr, new AbortController().signal);
+): Promise<AcmeOrder> => finalizeOrder(ca, applicant, { id: order.id, csr, signal: new AbortController().signal });
 
 export const certificatesOf = (ca: Ca, orderId: string) =>
   ca.database.db.selectFrom('issued_certs').selectAll().where('order_id', '=', orderId).execute();

@@ -1,5 +1,6 @@
 // A worker in a process of its own, which a test kills in the middle of its work: removing a key never ends here.
 // Arguments: the URL of the database, the time. Prints a line when it has begun.
+import { OwnWorker } from '../../src/core/own-worker.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createEvents } from '../../src/telemetry/events.ts';
 import { createLog } from '../../src/telemetry/log.ts';
@@ -19,6 +20,7 @@ startWorker({
   retention: { ordersMs: DAY_MS, expiredCertsMs: DAY_MS, auditMs: DAY_MS },
   prober: unused,
   directoriesComeLater: false,
+  ownWorker: new OwnWorker(),
   events: createEvents(createLog({ level: 'silent', format: 'json' }), createMetrics()),
   keys: {
     nameOf: String,
