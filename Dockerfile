@@ -1,25 +1,38 @@
-# The server image: Node, the sources (Node strips the types at start) and the run-time packages; no npm, no compiler, no shell needed.
-# It brings no database: give DATABASE_URL. Run it with a read-only root file system and a writable /var/lib/acmery.
-ARG NODE_IMAGE=node:26.10.0-bookworm-slim
+# The image: Node, the few libraries that it needs, and the program in one file. No shell, no npm, nobody but root owns
+# anything outside /var/lib/acmery. It brings no database: give DATABASE_URL. Run it with a read-only root file system;
+# /var/lib/acmery and /tmp are written to.
+#
+# The first stage makes the whole root file system by `npm run image`, which does the same without a container engine.
+# The same sources give the same files; `docker buildx build --build-arg SOURCE_DATE_EPOCH=0
+# --output type=image,rewrite-timestamp=true .` gives the same layers, too.
+ARG NODE_IMAGE=docker.io/library/node:26.10.0-bookworm-slim
 
-FROM ${NODE_IMAGE} AS packages
-WORKDIR /app
+FROM ${NODE_IMAGE} AS build
+ARG SOURCE_DATE_EPOCH=0
+WORKDIR /source
 COPY package.json package-lock.json .npmrc ./
-# Neither the embedded Postgres nor the packaged Node is wanted here.
-RUN npm ci --omit=dev --omit=optional
+RUN npm ci
+COPY . .
+RUN npm run --silent image -- build /image
 
-FROM ${NODE_IMAGE}
+FROM scratch
+ARG VERSION=0.1.0
+ARG REVISION=
 LABEL org.opencontainers.image.title="Acmery" \
       org.opencontainers.image.description="A private certificate authority for Kubernetes with a complete ACME server" \
-      org.opencontainers.image.licenses="Apache-2.0"
-WORKDIR /app
-COPY --from=packages /app/node_modules node_modules
-COPY package.json LICENSE ./
-COPY src src
-RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack \
- && install -d -o 65532 -g 65532 -m 0700 /var/lib/acmery
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://github.com/acmery/acmery" \
+      org.opencontainers.image.documentation="https://github.com/acmery/acmery#readme" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
+# First, so that it belongs to who runs here, whatever the builder makes of owners in what is copied below.
+COPY --from=build --chown=65532:65532 /image/var/lib/acmery /var/lib/acmery
+COPY --from=build /image /
 USER 65532:65532
-ENV NODE_ENV=production \
+WORKDIR /var/lib/acmery
+ENV PATH=/usr/local/bin \
+    NODE_ENV=production \
+    NODE_COMPILE_CACHE=/tmp/acmery \
     ACMERY_DATA_DIR=/var/lib/acmery \
     ACMERY_ACME_LISTEN=[::]:8443 \
     ACMERY_API_LISTEN=[::]:8444 \
@@ -28,5 +41,5 @@ ENV NODE_ENV=production \
 VOLUME /var/lib/acmery
 EXPOSE 8443 8444 8080 9090
 HEALTHCHECK --interval=10s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:9090/livez').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=4", "src/main.ts"]
+ENTRYPOINT ["acmery"]
 CMD ["serve"]

@@ -1,6 +1,6 @@
 // Test projects: unit tests touch nothing outside the process; integration tests use a real Postgres and real sockets,
 // cluster tests a real Kubernetes API server besides, and those with cert-manager its controller too; those of the chart
-// need Helm.
+// need Helm; those of the package run what is shipped, as the npm package and as the image.
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
@@ -35,6 +35,15 @@ export default defineConfig({
           setupFiles: ['test/support/plane/skip-chart.ts'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          globalSetup: ['test/support/postgres.ts', 'test/support/package-setup.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

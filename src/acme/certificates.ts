@@ -3,7 +3,14 @@
 import { type Download, getDownload, readDownload } from '../core/certificates.ts';
 import { parseId } from '../core/ids.ts';
 import { acmePaths, acmeUrlOf, alternateUrl, caCertificateUrl, idPrefixOf } from '../core/urls.ts';
-import { type AcmeReply, type AcmeRequest, type Claimed, type SignedRequest, type Signers, signedRoute } from './route.ts';
+import {
+  type AcmeReply,
+  type AcmeRequest,
+  type Claimed,
+  type SignedRequest,
+  type Signers,
+  signedRoute,
+} from './route.ts';
 
 const PEM_CHAIN = 'application/pem-certificate-chain';
 const DER_LEAF = 'application/pkix-cert';

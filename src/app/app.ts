@@ -1,4 +1,5 @@
-// Composition: where the concrete parts meet, in reading order. No decisions are made here.
+// Composition: where the concrete parts meet, in reading order. No decisions are made here. What only one role needs is
+// loaded with that role.
 import type { Settings } from '../config/settings.ts';
 import type { Ca } from '../core/ca.ts';
 import type { ClockWatch } from '../core/clock-watch.ts';
@@ -8,7 +9,6 @@ import { trustedProxies } from '../http/client-address.ts';
 import { mount } from '../http/mount.ts';
 import { opsDoor } from '../http/ops.ts';
 import { type Listener, openListener } from '../http/server.ts';
-import { startOperator } from '../operator/operator.ts';
 import { awaitDatabase } from '../store/await-database.ts';
 import { DatabaseUnavailable } from '../store/database-error.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
@@ -16,9 +16,9 @@ import { createEvents } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { version } from '../version.ts';
-import { startWorker } from '../worker/worker.ts';
-import { type Doors, openDoors } from './doors.ts';
+import type { Doors } from './doors.ts';
 import { type OwnListener, openCa, ownPostgres } from './open-ca.ts';
+import { readPool } from './pool-metrics.ts';
 import { type Every, servingTls } from './serving-tls.ts';
 import { openWorld, type World } from './world.ts';
 
@@ -74,6 +74,7 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   const keys = await world.openKeys();
   const directoriesComeLater = world.isCluster;
   const { ca, clocks } = openCa(settings, { url, keys, events, ownListeners, directoriesComeLater }, scope);
+  readPool(metrics, ca.database);
   await ensureWrapKey(ca);
   state.ca = ca;
   const every: Every = (intervalMs, name, task) => {
@@ -94,10 +95,12 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     scope.use(listener);
   };
   const { review } = world;
-  const doors = has('server') ? await openDoors({ settings, ca, tls, review, mounting, opened }) : undefined;
+  const openDoors = has('server') ? (await import('./doors.ts')).openDoors : undefined;
+  const doors = await openDoors?.({ settings, ca, tls, review, mounting, opened });
   // After the listeners: what it contacts must know every one of them.
-  if (has('worker')) scope.use(startWorker(ca));
+  if (has('worker')) scope.use((await import('../worker/worker.ts')).startWorker(ca));
   if (has('operator') && world.declared !== undefined) {
+    const { startOperator } = await import('../operator/operator.ts');
     const leadership = world.declared.leadership(ca);
     scope.use(startOperator({ ca, ...world.declared, leadership, anchors, random: Math.random }));
     if (world.besideOperator !== undefined) scope.use(world.besideOperator(anchors));

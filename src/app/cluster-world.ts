@@ -11,6 +11,7 @@ import { clusterOutputs } from '../kubernetes/outputs.ts';
 import { secretKeyStore } from '../kubernetes/secret-key-store.ts';
 import { openClusterSource } from '../kubernetes/source.ts';
 import { clusterCallerReview } from '../kubernetes/token-review.ts';
+import { clusterTrustMirror } from '../kubernetes/trust-mirror.ts';
 import type { Change, ResourceSource } from '../operator/ports.ts';
 import { caNamespacesOf, releaseNamespace, type World, type WorldOptions } from './world.ts';
 
@@ -24,7 +25,7 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   requireReachable(settings);
   const namespace = releaseNamespace(settings, cluster.namespace);
   const instance = settings.podName ?? hostname();
-  const namespaces = settings.watchNamespaces;
+  const { watchNamespaces: namespaces, trustNamespace } = settings;
   const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass: settings.resourceClass }));
   let injection: IssuerInjection | undefined;
   const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
@@ -36,6 +37,9 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
         if (showsToIssuers(change)) injection?.recheck();
       }),
       outputs: clusterOutputs(cluster),
+      ...(trustNamespace !== undefined && {
+        trustMirror: clusterTrustMirror({ cluster, namespace: trustNamespace }),
+      }),
       events: recorder,
       leadership: () => leaseLeadership({ cluster, events, namespace, name: LEASE, instance }),
       namespace,

@@ -5,8 +5,6 @@ import type { Ca } from '../core/ca.ts';
 import type { KeyStore } from '../core/ports.ts';
 import type { OperatorOptions } from '../operator/operator.ts';
 import type { Events } from '../telemetry/events.ts';
-import { openClusterWorld } from './cluster-world.ts';
-import { openFolderWorld } from './folder-world.ts';
 import { fileKeys } from './open-ca.ts';
 
 export type World = {
@@ -35,7 +33,9 @@ export type WorldOptions = {
 /** A folder leaves any cluster alone. */
 export async function openWorld(options: WorldOptions): Promise<World> {
   const { settings } = options;
-  if (settings.manifests !== undefined) return openFolderWorld(options, settings.manifests);
+  if (settings.manifests !== undefined)
+    return (await import('./folder-world.ts')).openFolderWorld(options, settings.manifests);
+  const { openClusterWorld } = await import('./cluster-world.ts');
   return (await openClusterWorld(options)) ?? { openKeys: () => fileKeys(settings), isCluster: false };
 }
 

@@ -168,6 +168,30 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    title: 'Database',
+    panels: [
+      {
+        title: 'Connections in use',
+        about: 'Against how many there may be.',
+        unit: 'short',
+        targets: [
+          [`sum by (pod) (${of('acmery_database_pool_connections', 'state="in_use"')})`, '{{pod}}'],
+          [`max(${of('acmery_database_pool_limit')})`, 'limit'],
+        ],
+      },
+      {
+        title: 'Waiting for a connection',
+        unit: 'short',
+        targets: [[of('acmery_database_pool_waiting'), '{{pod}}']],
+      },
+      {
+        title: 'Lost while idle',
+        unit: 'ops',
+        targets: [[rate('acmery_database_connections_lost_total', 'pod'), '{{pod}}']],
+      },
+    ],
+  },
+  {
     title: 'Processes',
     panels: [
       { title: 'Memory', unit: 'bytes', targets: [[of('process_resident_memory_bytes'), '{{pod}}']] },

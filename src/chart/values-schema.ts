@@ -23,6 +23,7 @@ const decided: readonly SettingName[] = [
   'caNamespaces',
   'watchNamespaces',
   'certManagerInjection',
+  'trustNamespace',
   'podNamespace',
   'podName',
   'kubeconfig',
@@ -148,6 +149,7 @@ export const valuesSchema = (): Schema => ({
       dashboard: closed({ enabled: flag, labels: texts, annotations: texts }),
     }),
     certManager: closed({ injection: flag }),
+    trustManager: closed({ namespace: textOf('^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$') }),
     extraObjects: listOf({ anyOf: [asItIs, text] }),
   }),
 });

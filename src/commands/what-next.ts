@@ -5,6 +5,7 @@ import { type BoundClient, boundClient } from '../app/bound-client.ts';
 import type { Settings } from '../config/settings.ts';
 import { newestDirectoryUrls } from '../core/directories.ts';
 import { directoryUrl } from '../core/urls.ts';
+import { startedBy } from '../program.ts';
 
 const DIRECTORIES_TOLD = 5;
 
@@ -44,7 +45,7 @@ type Trust = { readonly anchorsFile: string | undefined };
 const managementLines = (api: string, { dataDir, anchorsFile }: Trust & { readonly dataDir: string }): string => `
 Call /v1, from another terminal in this folder, with an API token:
 
-  TOKEN=$(npm run -s acmery -- token create --name me --permission admin${dataDir === '.acmery' ? '' : ` --data-dir ${dataDir}`})
+  TOKEN=$(${startedBy} token create --name me --permission admin${dataDir === '.acmery' ? '' : ` --data-dir ${dataDir}`})
   curl ${trusting('--cacert ', anchorsFile)}-H "Authorization: Bearer $TOKEN" ${api}/v1/directories
 `;
 

@@ -195,6 +195,12 @@ export const settings = {
     about:
       "`on`: Issuers of cert-manager with the annotation `acmery.io/inject-from` get our directory's trust anchor.",
   }),
+  trustNamespace: optional(namespaceName, {
+    env: 'ACMERY_TRUST_NAMESPACE',
+    fallbackText: 'none',
+    about:
+      'Namespace from which trust-manager reads: the ConfigMap of each Directory is there once more, with the label `acmery.io/trust`.',
+  }),
   podNamespace: optional(namespaceName, {
     env: 'POD_NAMESPACE',
     fallbackText: 'none',

@@ -20,7 +20,7 @@ export const trustPublished: Step<DirectoryResource> = async (operator, visit) =
   const isSeen = resource.status?.observedGeneration === resource.metadata.generation;
   if (!visit.isThorough && isSeen && status.configMapName === name) return done;
   try {
-    const data = await dataOf(operator, status);
+    const data = await trustOf(operator, status);
     const output = { kind: 'ConfigMap', name, data, wasMade: status.configMapName === name } as const;
     await operator.outputs.apply(resource, output, signal);
     status.configMapName = name;
@@ -37,7 +37,7 @@ export const trustPublished: Step<DirectoryResource> = async (operator, visit) =
 };
 
 /** During a rollover the roots of both CAs. */
-async function dataOf(
+export async function trustOf(
   { ca, anchors }: OperatorContext,
   { id, directoryUrl }: { readonly id?: string; readonly directoryUrl?: string },
 ): Promise<Readonly<Record<string, string>>> {

@@ -21,6 +21,7 @@ import {
   type Visit,
 } from './reconciler.ts';
 import { referee } from './references.ts';
+import { mirrorRemoved, trustMirrored } from './trust-mirror.ts';
 
 type DirectoryStep = Step<DirectoryResource>;
 type DirectoryVisit = Visit<DirectoryResource>;
@@ -86,8 +87,9 @@ export const directoryReconciler: Reconciler<DirectoryResource> = {
     firstToClaim,
     applied,
     trustPublished,
+    trustMirrored,
   ],
-  deletion: [dependentsGone, forgotten],
+  deletion: [dependentsGone, mirrorRemoved, forgotten],
   claims: (resource) => [claimOf(slugOf(resource))],
   showsToReferrers: (before, after) => shownOf(before) !== shownOf(after),
 };

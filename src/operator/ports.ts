@@ -63,6 +63,16 @@ export type Outputs = {
   remove(owner: Resource, output: Pick<Output, 'kind' | 'name'>, signal: AbortSignal): Promise<void>;
 };
 
+/** Copies of the ConfigMaps of Directories in one place, for who collects trust from all. Throws SourceError as Outputs do. */
+export type TrustMirror = {
+  /** Whether this process has put it there. */
+  isTold(directory: Resource): boolean;
+  /** Makes it, or makes it equal again. */
+  publish(directory: Resource, data: Readonly<Record<string, string>>, signal: AbortSignal): Promise<void>;
+  /** Leaves one that is not ours. */
+  remove(directory: Resource, signal: AbortSignal): Promise<void>;
+};
+
 /** Why a source refused: `conflict` and `gone` are settled by looking again, `foreign` and `refused` by the user. */
 export type SourceRefusal = 'conflict' | 'gone' | 'foreign' | 'refused' | 'unavailable';
 

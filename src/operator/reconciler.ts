@@ -2,7 +2,7 @@
 import type { Ca } from '../core/ca.ts';
 import type { Declared } from '../core/declared.ts';
 import type { CommonStatus, Condition, KindName, Reference, Resource, ResourceKey } from '../resources/resource.ts';
-import type { EventSink, ObjectEvent, Outputs, ResourceSource } from './ports.ts';
+import type { EventSink, ObjectEvent, Outputs, ResourceSource, TrustMirror } from './ports.ts';
 
 /** `wait`: goes on by itself or when what it waits for comes. `stalled`: the user has to change something. */
 export type Outcome =
@@ -15,6 +15,8 @@ export type OperatorContext = {
   readonly ca: Ca;
   readonly source: ResourceSource;
   readonly outputs: Outputs;
+  /** Undefined where nobody collects. */
+  readonly trustMirror?: TrustMirror;
   readonly events: EventSink;
   readonly referrers: Referrers;
   readonly claimants: Claimants;

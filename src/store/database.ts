@@ -4,7 +4,7 @@ import { parseDatabaseUrl } from './connection.ts';
 import { DatabaseUnavailable } from './database-error.ts';
 import { gatherOn } from './gathered.ts';
 import { type ChannelHandlers, Listener, type ListenerEvents } from './listener.ts';
-import { ConnectionPool, type PoolLimits } from './pool.ts';
+import { ConnectionPool, type PoolLimits, type PoolUse } from './pool.ts';
 import { SharedConnection } from './shared-connection.ts';
 import type { Tables } from './tables.ts';
 import { runTransaction, secureRandom, type TransactionOptions } from './transaction.ts';
@@ -58,6 +58,11 @@ export class Database {
     gatherOn(this.db, new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) }));
     this.address = this.#pool.address;
     this.#random = random;
+  }
+
+  /** How busy the pool is. */
+  get pool(): PoolUse {
+    return this.#pool.use;
   }
 
   /** See runTransaction: `work` may be run several times. */

@@ -29,6 +29,14 @@ const GRACE_MS = 5_000;
 /** How long statements that run may take to finish when the pool is closed. */
 const CLOSE_MS = 5_000;
 
+/** Connections of a pool at this moment, and those who wait for one. */
+export type PoolUse = {
+  readonly size: number;
+  readonly inUse: number;
+  readonly waiting: number;
+  readonly limit: number;
+};
+
 /** What Kysely asks of a pool, and single connections beside it. */
 export class ConnectionPool {
   readonly #target: ConnectionTarget;
@@ -36,6 +44,7 @@ export class ConnectionPool {
   readonly #pool: pg.Pool;
   readonly #Client: ReturnType<typeof namedClient>;
   readonly #inUse = new Set<pg.PoolClient>();
+  readonly #limit: number;
   #encryptions: readonly [Encryption, ...Encryption[]];
   #chosen = 0;
   #isEnding = false;
@@ -47,6 +56,7 @@ export class ConnectionPool {
     onIdleError: (error: Error) => void,
   ) {
     this.#target = target;
+    this.#limit = limits.maxConnections;
     this.#config = clientConfig(target, limits, applicationName);
     this.#encryptions = target.encryptions();
     this.#Client = namedClient(() => this.#encryptions[this.#chosen] ?? this.#encryptions[0], target.requiresScram);
@@ -68,6 +78,11 @@ export class ConnectionPool {
   /** Host and port, for messages. */
   get address(): string {
     return `${this.#target.host}:${this.#target.port}`;
+  }
+
+  get use(): PoolUse {
+    const { totalCount: size, waitingCount: waiting } = this.#pool;
+    return { size, inUse: this.#inUse.size, waiting, limit: this.#limit };
   }
 
   get options(): object {

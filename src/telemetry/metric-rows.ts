@@ -28,6 +28,24 @@ export function rowsOf(registry: Registry) {
         clear: (): void => metric.reset(),
       };
     },
+    /** A gauge that is looked up when somebody reads the metrics, and not before. */
+    reading<const L extends Labels>(name: string, help: string, labels: L) {
+      let read: () => Iterable<readonly [ValuesOf<L>, number]> = () => [];
+      new Gauge({
+        name,
+        help,
+        labelNames: Object.keys(labels),
+        registers,
+        collect() {
+          for (const [values, value] of read()) this.set({ ...values }, value);
+        },
+      });
+      return {
+        from: (source: typeof read): void => {
+          read = source;
+        },
+      };
+    },
     histogram<const L extends Labels>(name: string, help: string, labels: L, buckets: number[]) {
       const metric = new Histogram({ name, help, labelNames: Object.keys(labels), registers, buckets });
       return { observe: (values: ValuesOf<L>, value: number): void => metric.observe({ ...values }, value) };

@@ -34,7 +34,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 export function createMetrics() {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { counter, gauge, histogram } = rowsOf(registry);
+  const { counter, gauge, histogram, reading } = rowsOf(registry);
   const door = declaredElsewhere;
   const route = declaredElsewhere;
 
@@ -58,6 +58,11 @@ export function createMetrics() {
       'Idle database connections that ended without our doing.',
       {},
     ),
+    databasePool: reading('acmery_database_pool_connections', 'Connections to the database, by what they do.', {
+      state: ['in_use', 'idle'],
+    }),
+    databasePoolLimit: reading('acmery_database_pool_limit', 'How many connections there may be.', {}),
+    databasePoolWaiting: reading('acmery_database_pool_waiting', 'Statements that wait for a connection.', {}),
     migrations: counter('acmery_migrations_applied_total', 'Schema migrations that this process applied.', {}),
     clockSkew: gauge('acmery_clock_skew_seconds', "This machine's clock minus the database's.", {}),
     clockSkewSeen: counter('acmery_clock_skew_seen_total', 'Comparisons that found the clocks apart.', {}),

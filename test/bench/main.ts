@@ -7,17 +7,21 @@ import { benchAcme } from './acme.ts';
 import { benchApi } from './api.ts';
 import { benchCrl } from './crl.ts';
 import type { BenchOptions, Figure } from './figure.ts';
+import { benchInstall } from './install.ts';
 import { benchOcsp } from './ocsp.ts';
 import { benchOperator } from './operator.ts';
+import { benchPackage } from './package.ts';
 import { benchStart } from './start.ts';
 
 const benches: Readonly<Record<string, (options: BenchOptions) => Promise<readonly Figure[]>>> = {
   start: benchStart,
+  package: benchPackage,
   api: benchApi,
   acme: benchAcme,
   crl: benchCrl,
   ocsp: benchOcsp,
   operator: benchOperator,
+  install: benchInstall,
 };
 
 const { positionals: wanted, values } = parseArgs({

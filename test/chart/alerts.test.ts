@@ -43,6 +43,18 @@ const cases: readonly Case[] = [
   { alert: 'AcmeryReplicaNotReady', series: { acmery_ready: steady(0) }, afterMinutes: 11 },
   { alert: 'AcmeryDatabaseDown', series: { acmery_database_up: steady(0) }, afterMinutes: 3 },
   { alert: 'AcmeryDatabaseUnsteady', series: { acmery_database_connections_lost_total: '0+1x240' }, afterMinutes: 60 },
+  {
+    alert: 'AcmeryDatabasePoolFull',
+    series: { acmery_database_pool_waiting: steady(3) },
+    afterMinutes: 21,
+  },
+  {
+    alert: 'AcmeryDatabasePoolFull',
+    // A burst at one look out of ten.
+    series: { acmery_database_pool_waiting: '0x8 9 0x9 9 0x9 9 0x20' },
+    afterMinutes: 21,
+    rings: false,
+  },
   { alert: 'AcmerySigningCertExpiresInAMonth', series: ends(29), afterMinutes: 61 },
   { alert: 'AcmerySigningCertExpiresInAMonth', series: ends(31), afterMinutes: 61, rings: false },
   { alert: 'AcmerySigningCertExpiresInAWeek', series: ends(6), afterMinutes: 11 },

@@ -26,7 +26,9 @@ test.for(Object.entries(chartCases))(
     const watchNamespaces = await Promise.all(
       Array.from(Object(values.watchNamespaces ?? []), () => cluster.namespace()),
     );
-    const manifests = await chartManifests({ ...values, watchNamespaces }, { namespace, release: namespace });
+    const trustManager = { namespace: values.trustManager === undefined ? '' : await cluster.namespace() };
+    const given = { ...values, watchNamespaces, trustManager };
+    const manifests = await chartManifests(given, { namespace, release: namespace });
     const list = { apiVersion: 'v1', kind: 'List', items: manifests.filter((manifest) => !isForeign(manifest)) };
     const strictly = ['--server-side', '--force-conflicts', '--dry-run=server', '--validate=strict'];
     const { stdout, stderr } = await cluster.kubectl(['apply', ...strictly, '--warnings-as-errors', '-f', '-'], {

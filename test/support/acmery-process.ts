@@ -13,9 +13,20 @@ export type RunOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Runs as this user and group; needs root. */
   readonly uid?: number;
+  /** What is run in the place of the sources; it gets the arguments and the variables. */
+  readonly program?: Program;
   /** An address of this machine at which others reach ACME; it stands in the public URL, and ACME listens everywhere. */
   readonly acmeAddress?: string;
 };
+
+export type Program = (args: readonly string[], env: Readonly<Record<string, string>>) => readonly string[];
+
+const fromSource: Program = (args) => [
+  process.execPath,
+  join(ROOT, 'scripts/node.cjs'),
+  join(ROOT, 'src/main.ts'),
+  ...args,
+];
 
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 
@@ -110,9 +121,13 @@ export async function serveAcmery(
   };
 }
 
-function started(args: readonly string[], { env, uid }: RunOptions): { child: ChildProcess; ended: Promise<Ended> } {
+function started(
+  args: readonly string[],
+  { env = {}, uid, program = fromSource }: RunOptions,
+): { child: ChildProcess; ended: Promise<Ended> } {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [join(ROOT, 'scripts/node.cjs'), join(ROOT, 'src/main.ts'), ...args], {
+  const [file = '', ...rest] = program(args, env);
+  const child = spawn(file, rest, {
     cwd: ROOT,
     env: { PATH, HOME, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -51,6 +51,10 @@
 - name: ACMERY_CERT_MANAGER_INJECTION
   value: "on"
 {{- end }}
+{{- with $v.trustManager.namespace }}
+- name: ACMERY_TRUST_NAMESPACE
+  value: {{ . }}
+{{- end }}
 - name: ACMERY_DATA_DIR
   value: /var/lib/acmery
 {{- range $listener, $port := dict "ACME" 8443 "API" 8444 "HTTP" 8080 "OPS" 9090 }}

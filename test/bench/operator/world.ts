@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_VERSION } from '../../../src/resources/resource.ts';
-import { type ServingAcmery, serveAcmery } from '../../support/acmery-process.ts';
+import { type Program, type ServingAcmery, serveAcmery } from '../../support/acmery-process.ts';
 import { Plane, type PlaneBinaries } from '../../support/plane/plane.ts';
 import { ourCrds } from '../../support/plane/setup.ts';
 import { TestCluster } from '../../support/plane/test-cluster.ts';
@@ -20,7 +20,7 @@ export type World = AsyncDisposable & {
   readonly databaseUrl: string;
   /** The process of Postgres. */
   readonly postgresPid: number;
-  start(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<ServingAcmery>;
+  start(args?: readonly string[], env?: Readonly<Record<string, string>>, program?: Program): Promise<ServingAcmery>;
 };
 
 export async function openWorld(binaries: PlaneBinaries, crds: readonly string[]): Promise<World> {
@@ -46,8 +46,11 @@ export async function openWorld(binaries: PlaneBinaries, crds: readonly string[]
     cluster,
     databaseUrl: postgres.url,
     postgresPid: postgres.pid,
-    start: (args = [], more = {}) =>
-      serveAcmery(join(folder, `data-${started++}`), ['--log-format', 'json', ...args], { env: { ...env, ...more } }),
+    start: (args = [], more = {}, program = undefined) =>
+      serveAcmery(join(folder, `data-${started++}`), ['--log-format', 'json', ...args], {
+        env: { ...env, ...more },
+        ...(program && { program }),
+      }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }

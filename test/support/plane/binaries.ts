@@ -7,7 +7,7 @@ import { archiveFolder, downloadArchive } from './envtest-archive.ts';
 import { buildGoProgram, builtFolder, type GoProgram } from './go-build.ts';
 import type { PlaneBinaries } from './plane.ts';
 
-type Role = keyof PlaneBinaries | 'certManager' | 'helm' | 'promtool';
+type Role = keyof PlaneBinaries | 'certManager' | 'helm' | 'promtool' | 'kstatus';
 
 type Row = GoProgram & {
   readonly role: Role;
@@ -90,6 +90,16 @@ const promtool: Row = {
   isInArchive: false,
 };
 
+const kstatus: Row = {
+  role: 'kstatus',
+  name: 'kstatus',
+  variable: 'TEST_ASSET_KSTATUS',
+  module: 'go-kstatus',
+  package: '.',
+  cpuMinutes: 2,
+  isInArchive: false,
+};
+
 type Found = Partial<Record<Role, string>>;
 type Tell = (sentence: string) => void;
 
@@ -113,6 +123,7 @@ const finder = (row: Row) => async (tell: Tell) => {
 export const findCertManager = finder(certManager);
 export const findHelm = finder(helm);
 export const findPromtool = finder(promtool);
+export const findKstatus = finder(kstatus);
 
 async function obtain(rows: readonly Row[], tell: Tell): Promise<{ found: Found; reasons: readonly string[] }> {
   const found = await look(rows);

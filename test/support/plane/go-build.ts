@@ -10,7 +10,7 @@ import { cacheFolder } from './cache.ts';
 export type GoProgram = {
   readonly name: string;
   /** Folder with go.mod and go.sum. */
-  readonly module: 'go-etcd' | 'go-kubernetes' | 'go-cert-manager' | 'go-helm' | 'go-prometheus';
+  readonly module: 'go-etcd' | 'go-kubernetes' | 'go-cert-manager' | 'go-helm' | 'go-prometheus' | 'go-kstatus';
   readonly package: string;
   /** Without anything in Go's own cache, on one core. */
   readonly cpuMinutes: number;
