@@ -40,12 +40,7 @@ const planted: readonly [what: string, path: string, text: string, violation: st
   ['express outside http', 'api/route.ts', "import express from 'express';", 'api may not import express'],
   ['node-forge outside x509', 'core/issue.ts', "import forge from 'node-forge';", 'core may not import node-forge'],
   ['a subpath of a package', 'core/a.ts', "import { Migrator } from 'kysely/migration';", 'core may not import kysely'],
-  [
-    'a scoped package',
-    'core/a.ts',
-    "import { K } from '@kubernetes/client-node';",
-    'core may not import @kubernetes/client-node',
-  ],
+  ['a scoped package', 'core/a.ts', "import { K } from '@scope/package';", 'core may not import @scope/package'],
   ['a dynamic import', 'core/a.ts', "const x = await import('pino');", 'core may not import pino'],
   ['a re-export', 'core/a.ts', "export { y } from '../http/route.ts';", 'core may not import src/http/route.ts'],
   ['an import for its effect', 'core/a.ts', "import 'pino';", 'core may not import pino'],

@@ -3,12 +3,14 @@
 import type { Settings } from '../config/settings.ts';
 import type { Ca } from '../core/ca.ts';
 import type { ClockWatch } from '../core/clock-watch.ts';
+import { requireLoadableKeys } from '../core/key-inventory.ts';
 import { Periodic } from '../core/periodic.ts';
 import { ensureWrapKey } from '../core/secret-box.ts';
 import { trustedProxies } from '../http/client-address.ts';
 import { mount } from '../http/mount.ts';
 import { opsDoor } from '../http/ops.ts';
 import { type Listener, openListener } from '../http/server.ts';
+import type { OperatorOptions } from '../operator/operator.ts';
 import { awaitDatabase } from '../store/await-database.ts';
 import { DatabaseUnavailable } from '../store/database-error.ts';
 import { DatabaseWatch } from '../store/database-watch.ts';
@@ -16,7 +18,8 @@ import { createEvents } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createMetrics } from '../telemetry/metrics.ts';
 import { version } from '../version.ts';
-import type { Doors } from './doors.ts';
+import type { Doors, DoorsOptions } from './doors.ts';
+import { onceDone } from './once-done.ts';
 import { type OwnListener, openCa, ownPostgres } from './open-ca.ts';
 import { readPool } from './pool-metrics.ts';
 import { type Every, servingTls } from './serving-tls.ts';
@@ -47,8 +50,12 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   events.serverStarted({ version });
   const has = (role: Settings['roles'][number]): boolean => settings.roles.includes(role);
 
-  const state: { ca?: Ca; clocks?: ClockWatch; stage: string } = { stage: 'waiting for the database' };
+  const state: { ca?: Ca; clocks?: ClockWatch; declared?: OperatorOptions; stage: string } = {
+    stage: 'waiting for the database',
+  };
   const watch = new DatabaseWatch(events);
+  const declared = onceDone((signal) => state.declared?.source.synced(signal));
+  const keys = onceDone(() => state.ca && requireLoadableKeys(state.ca));
   const ping = ({ database }: Ca): Promise<void> => watch.observe(() => database.ping());
   const ready = {
     started: async () => {
@@ -56,12 +63,15 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     },
     database: async () => state.ca && ping(state.ca),
     clock: async () => state.clocks?.check(),
+    ...(has('operator') && { 'declared objects': declared }),
+    keys,
   };
+  const live = { leadership: async () => state.declared?.leadership.requireRenewed?.() };
   const mounting = { events, trusted: trustedProxies(settings.trustedProxies) };
   const opsListener = await openListener({
     setting: 'ACMERY_OPS_LISTEN',
     address: settings.opsListen,
-    door: mount(opsDoor({ metrics, events, ready }), mounting),
+    door: mount(opsDoor({ metrics, events, ready, live }), mounting),
     events,
   });
   scope.use(opsListener);
@@ -71,9 +81,9 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
   await awaitDatabase(url, watch, events, signal);
   // As they open: validations never connect to them (SEC-1).
   const ownListeners = [listenerOf(opsListener)];
-  const keys = await world.openKeys();
+  const keyStore = await world.openKeys();
   const directoriesComeLater = world.isCluster;
-  const { ca, clocks } = openCa(settings, { url, keys, events, ownListeners, directoriesComeLater }, scope);
+  const { ca, clocks } = openCa(settings, { url, keys: keyStore, events, ownListeners, directoriesComeLater }, scope);
   readPool(metrics, ca.database);
   await ensureWrapKey(ca);
   state.ca = ca;
@@ -95,15 +105,14 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     scope.use(listener);
   };
   const { review } = world;
-  const openDoors = has('server') ? (await import('./doors.ts')).openDoors : undefined;
-  const doors = await openDoors?.({ settings, ca, tls, review, mounting, opened });
+  const doors = has('server') ? await doorsOf({ settings, ca, tls, review, mounting, opened }) : undefined;
   // After the listeners: what it contacts must know every one of them.
   if (has('worker')) scope.use((await import('../worker/worker.ts')).startWorker(ca));
   if (has('operator') && world.declared !== undefined) {
     const { startOperator } = await import('../operator/operator.ts');
     const leadership = world.declared.leadership(ca);
-    scope.use(startOperator({ ca, ...world.declared, leadership, anchors, random: Math.random }));
-    if (world.besideOperator !== undefined) scope.use(world.besideOperator(anchors));
+    state.declared = { ca, ...world.declared, leadership, anchors, random: Math.random };
+    scope.use(startOperator(state.declared));
   }
   state.stage = 'serving';
   events.serverReady({ startMs: performance.now() });
@@ -125,5 +134,8 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     },
   };
 }
+
+/** All that answers requests is loaded only where some will come. */
+const doorsOf = async (options: DoorsOptions): Promise<Doors> => (await import('./doors.ts')).openDoors(options);
 
 const listenerOf = ({ address }: Listener): OwnListener => ({ address: address.host, port: address.port });

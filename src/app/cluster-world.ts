@@ -1,6 +1,6 @@
 // A cluster: objects from its API server, keys in its Secrets, callers by its tokens.
 import { hostname } from 'node:os';
-import { SettingsError } from '../config/load.ts';
+import { processEnvironment, SettingsError } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { publicHostName } from '../core/urls.ts';
 import { openCluster } from '../kubernetes/client.ts';
@@ -19,7 +19,7 @@ const LEASE = 'acmery';
 
 /** Undefined where there is no cluster. Throws SettingsError for URLs that nobody in it could reach. */
 export async function openClusterWorld({ settings, events, scope }: WorldOptions): Promise<World | undefined> {
-  const cluster = await openCluster({ kubeconfig: settings.kubeconfig, events });
+  const cluster = await openCluster({ kubeconfig: settings.kubeconfig, environment: processEnvironment(), events });
   if (cluster === undefined) return undefined;
   scope.use(cluster);
   requireReachable(settings);
@@ -44,14 +44,14 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
       leadership: () => leaseLeadership({ cluster, events, namespace, name: LEASE, instance }),
       namespace,
       caNamespaces: caNamespacesOf(settings, namespace),
+      ...(settings.certManagerInjection === 'on' && {
+        beside: (anchors, leading) => {
+          injection ??= issuerInjection({ cluster, events, source, anchors, namespaces });
+          return injection.run(leading);
+        },
+      }),
     },
     isCluster: true,
-    ...(settings.certManagerInjection === 'on' && {
-      besideOperator: (anchors) => {
-        injection = issuerInjection({ cluster, events, source, anchors, namespaces });
-        return runInjection(injection);
-      },
-    }),
   };
 }
 
@@ -67,17 +67,6 @@ const toldToo = (source: ResourceSource, changed: (change: Change) => void): Res
       },
     }),
 });
-
-function runInjection(injection: IssuerInjection): AsyncDisposable {
-  const stopping = new AbortController();
-  const running = injection.run(stopping.signal);
-  return {
-    async [Symbol.asyncDispose]() {
-      stopping.abort();
-      await running;
-    },
-  };
-}
 
 const LOOPBACK = /^(localhost|.*\.localhost|127\..*|\[?::1\]?)$/;
 

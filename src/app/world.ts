@@ -16,8 +16,6 @@ export type World = {
   /** Where what is made for objects of a folder lies: `<namespace>/<name>/`. */
   readonly outputsFolder?: string;
   readonly isCluster: boolean;
-  /** Beside the operator while it runs; what it needs of it is known by then. */
-  readonly besideOperator?: (anchors: () => string | undefined) => AsyncDisposable;
 };
 
 type Declared = Omit<OperatorOptions, 'ca' | 'anchors' | 'random' | 'leadership'> & {

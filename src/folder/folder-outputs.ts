@@ -8,6 +8,8 @@ import { writeWhole } from './whole-file.ts';
 
 /** Says whose folder it is: by name, because a uid is lost with the status files. */
 const OWNER_FILE = '.owner';
+/** Stands in it before the owner of what stays when that goes. */
+const RETAINED = 'retained for ';
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
@@ -39,7 +41,9 @@ export function folderOutputs(folder: string): FolderOutputs {
           await makeWhole(place, owner, output.data);
           return 'created';
         }
-        if (sameValues(before, output.data)) return 'unchanged';
+        const isRetained = (await holderOf(place)) !== titleOf(owner);
+        if (isRetained) await writeOwner(place, titleOf(owner));
+        if (sameValues(before, output.data)) return isRetained ? 'corrected' : 'unchanged';
         await writeValues(place, output.data);
         const surplus = Object.keys(before).filter((key) => !Object.hasOwn(output.data, key));
         for (const key of surplus) await rm(join(place, key), { force: true });
@@ -49,6 +53,12 @@ export function folderOutputs(folder: string): FolderOutputs {
     read: (owner, output) => {
       const place = placeOf(owner, output);
       return translated(`read ${place}`, () => readOwned(place, owner));
+    },
+    retain: (owner, output) => {
+      const place = placeOf(owner, output);
+      return translated(`write ${place}`, async () => {
+        if ((await readOwned(place, owner)) !== undefined) await writeOwner(place, `${RETAINED}${titleOf(owner)}`);
+      });
     },
     remove: (owner, output) => {
       const place = placeOf(owner, output);
@@ -80,6 +90,9 @@ async function makeWhole(place: string, owner: Resource, values: Output['data'])
   }
 }
 
+const writeOwner = (place: string, holder: string): Promise<void> =>
+  writeWhole(join(place, OWNER_FILE), `${holder}\n`, FILE_MODE);
+
 async function writeValues(place: string, values: Output['data']): Promise<void> {
   for (const [key, value] of Object.entries(values)) await writeWhole(join(place, key), value, FILE_MODE);
 }
@@ -90,7 +103,7 @@ async function readOwned(place: string, owner: Resource): Promise<Readonly<Recor
   if (names === undefined) return undefined;
   const holder = await holderOf(place);
   if (holder === undefined && names.length === 0) return undefined;
-  if (holder !== titleOf(owner)) {
+  if (holder !== titleOf(owner) && holder !== `${RETAINED}${titleOf(owner)}`) {
     const whose = holder === undefined ? 'and was not made by us' : `and belongs to ${holder}`;
     throw new SourceError('foreign', `${place} is there already ${whose}: remove it, or choose another name.`);
   }

@@ -1,10 +1,11 @@
 // The connection to a Kubernetes API server: JSON requests with deadlines, bounded retries and typed errors.
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import type { Events } from '../telemetry/events.ts';
+import type { Environment } from './access.ts';
 import { type ClusterAnswer, ClusterError, errorOfAnswer } from './cluster-error.ts';
 import { type Credentials, type CredentialsSource, openCredentials } from './credentials.ts';
+import { isInPod, SERVICE_ACCOUNT } from './pod-access.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export type ClusterRequest = {
@@ -19,23 +20,25 @@ export type ClusterRequest = {
   readonly timeoutMs?: number;
 };
 
-const SERVICE_ACCOUNT_TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 const TIMEOUT_MS = 30_000;
 const MAX_RETRIES = 3;
 
-/**
- * Undefined when there is neither a kubeconfig (a path, or several as in KUBECONFIG) nor a ServiceAccount.
- * Sends nothing yet. Throws ClusterError `NoCredentials`.
- */
-export async function openCluster({
-  kubeconfig,
-  events,
-}: {
+export type ClusterOptions = {
+  /** A path, or several as in KUBECONFIG. */
   readonly kubeconfig?: string | undefined;
+  /** The folder that Kubernetes mounts into a pod. */
+  readonly serviceAccount?: string;
+  readonly environment?: Environment;
   readonly events?: ClusterEvents;
-}): Promise<Cluster | undefined> {
-  if (kubeconfig === undefined && !existsSync(SERVICE_ACCOUNT_TOKEN)) return undefined;
-  const source = await openCredentials(kubeconfig);
+};
+
+/** Undefined when there is neither a kubeconfig nor a ServiceAccount. Sends nothing yet. Throws ClusterError `NoCredentials`. */
+export async function openCluster(options: ClusterOptions): Promise<Cluster | undefined> {
+  const { kubeconfig, serviceAccount = SERVICE_ACCOUNT, environment = {}, events } = options;
+  if (kubeconfig === undefined && !isInPod(serviceAccount)) return undefined;
+  const source = await openCredentials(
+    kubeconfig === undefined ? { serviceAccount, environment } : { kubeconfig, environment },
+  );
   return new Cluster(source, await source.load(), events);
 }
 
@@ -56,7 +59,7 @@ export class Cluster {
   }
 
   get server(): string {
-    return this.#credentials.server;
+    return this.#credentials.address.server;
   }
 
   /** The namespace of the kubeconfig's context or of the ServiceAccount. */
@@ -132,8 +135,8 @@ export class Cluster {
   }
 
   async #send(request: Sent, credentials: Credentials, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
-    const { headers, dispatcher, watchDispatcher } = await unlessAborted(credentials.authenticate(), signal);
-    const { origin, pathname, host } = new URL(credentials.server);
+    const { headers, requests, watches } = await unlessAborted(credentials.authenticate(), signal);
+    const { origin, basePath, host } = credentials.address;
     const hasBody = request.body !== undefined;
     const startedAt = performance.now();
     const answered = (code: string): void =>
@@ -144,9 +147,9 @@ export class Cluster {
         durationMs: performance.now() - startedAt,
       });
     try {
-      const sent = (request.isWatch ? watchDispatcher : dispatcher).request({
+      const sent = (request.isWatch ? watches : requests).request({
         origin,
-        path: `${pathname.replace(/\/$/, '')}${request.path}`,
+        path: `${basePath}${request.path}`,
         method: request.method,
         headers: {
           ...headers,

@@ -30,6 +30,10 @@ type Series = {
 
 const QUEUE = 1_000;
 const SENDERS = 4;
+// Events give way to the work that they tell of: in a burst they wait for a lull, but not for ever, nor until the queue is full.
+const LULL_MS = 100;
+const LONGEST_WAIT_MS = 10_000;
+const WAITING = 750;
 const SILENCE_MS = 6 * 60_000;
 const REFRESH_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
@@ -45,6 +49,9 @@ export class EventRecorder implements EventSink, AsyncDisposable {
   readonly #queue: Series[] = [];
   readonly #stop = new AbortController();
   readonly #sweeper: NodeJS.Timeout;
+  /** Runs out when nothing has come for a while. */
+  #lull: NodeJS.Timeout | undefined;
+  #waitingSinceMs = 0;
   readonly #senders = new Set<Promise<void>>();
   /** Of one thing nothing is sent before the last answer has come. */
   readonly #underWay = new Set<Series>();
@@ -83,6 +90,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#sweeper);
     for (const [key, series] of this.#series) this.#finish(key, series);
+    this.#sendAll();
     const timer = setTimeout(() => this.#stop.abort(), FLUSH_MS);
     while (this.#senders.size > 0) await Promise.all(this.#senders);
     clearTimeout(timer);
@@ -95,17 +103,32 @@ export class EventRecorder implements EventSink, AsyncDisposable {
   }
 
   #enqueue(series: Series): boolean {
-    if (this.#queue.includes(series)) return true;
-    if (this.#queue.length >= QUEUE || this.#stop.signal.aborted) {
+    const isQueued = this.#queue.includes(series);
+    if (!isQueued && (this.#queue.length >= QUEUE || this.#stop.signal.aborted)) {
       this.#options.events.objectEventDropped({ reason: series.event.reason, why: 'the queue is full' });
       return false;
     }
-    this.#queue.push(series);
-    if (this.#senders.size < SENDERS) {
+    if (!isQueued) this.#queue.push(series);
+    this.#sendAtLull();
+    return true;
+  }
+
+  #sendAtLull(): void {
+    const nowMs = performance.now();
+    if (this.#lull === undefined) {
+      this.#waitingSinceMs = nowMs;
+      this.#lull = setTimeout(() => this.#sendAll(), LULL_MS);
+    } else if (this.#queue.length >= WAITING || nowMs - this.#waitingSinceMs >= LONGEST_WAIT_MS) this.#sendAll();
+    else this.#lull.refresh();
+  }
+
+  #sendAll(): void {
+    clearTimeout(this.#lull);
+    this.#lull = undefined;
+    for (let free = SENDERS - this.#senders.size; free > 0 && this.#queue.length > 0; free--) {
       const sender = this.#send().finally(() => this.#senders.delete(sender));
       this.#senders.add(sender);
     }
-    return true;
   }
 
   async #send(): Promise<void> {

@@ -36,7 +36,11 @@ export type IssuerInjection = {
 const MANAGER = 'acmery-issuer-injection';
 const RECHECK_MS = 60_000;
 
-type Issuer = KubernetesObject & { readonly spec?: { readonly acme?: Acme } };
+type Issuer = KubernetesObject & {
+  readonly spec?: { readonly acme?: Acme };
+  /** Something of it is ours, as the API server keeps the books. */
+  readonly isInjected: boolean;
+};
 type Acme = {
   readonly server?: string;
   readonly caBundle?: string;
@@ -53,7 +57,7 @@ export function issuerInjection(options: InjectionOptions): IssuerInjection {
   const { cluster, events, namespaces, newBackOff = () => new BackOff() } = options;
   let news = Promise.withResolvers<void>();
   const recheck = (): void => news.resolve();
-  const newCache = (): Cache => new Cache({ keep: asIssuer, changed: recheck });
+  const newCache = (): Cache => new Cache({ keep: (issuer) => issuer, changed: recheck });
   const collections = [
     ...(namespaces ?? [undefined]).map((namespace) => ({ path: issuerPath('Issuer', namespace), cache: newCache() })),
     ...(namespaces === undefined ? [{ path: issuerPath('ClusterIssuer'), cache: newCache() }] : []),
@@ -63,14 +67,15 @@ export function issuerInjection(options: InjectionOptions): IssuerInjection {
 
   async function injectAll(signal: AbortSignal): Promise<void> {
     for (const { cache } of collections)
-      for (const issuer of cache.list()) {
+      for (const issuer of cache.list() as readonly Issuer[]) {
         const wanted = wantedOf(options, issuer);
         const attempt = [issuer.metadata.resourceVersion, wanted];
         if (wanted === undefined || isDeepStrictEqual(refused.get(issuer.metadata.uid), attempt)) continue;
         refused.delete(issuer.metadata.uid);
         try {
           await apply(cluster, issuer, wanted, signal);
-          events.issuerInjected({ issuer: titleOf(issuer) });
+          if (wanted === 'nothing') events.issuerReleased({ issuer: titleOf(issuer) });
+          else events.issuerInjected({ issuer: titleOf(issuer) });
         } catch (error) {
           if (!(error instanceof ClusterError) || !finalCodes.has(error.code)) throw error;
           refused.set(issuer.metadata.uid, attempt);
@@ -83,7 +88,7 @@ export function issuerInjection(options: InjectionOptions): IssuerInjection {
     recheck,
     async run(signal) {
       const reflections = collections.map((collection) =>
-        reflect({ cluster, events, ...collection, isOptional: true, backOff: newBackOff() }, signal),
+        reflect({ cluster, events, ...collection, keep: asIssuer, isOptional: true, backOff: newBackOff() }, signal),
       );
       const backOff = newBackOff();
       while (!signal.aborted) {
@@ -119,10 +124,12 @@ export function showsToIssuers({ key, before, after }: Change): boolean {
 /** Another field manager holds the field, or the Issuer is not as it must be. */
 const finalCodes: ReadonlySet<number> = new Set([400, 409, 422]);
 
-/** Undefined where nothing is to be written. */
-function wantedOf({ source, anchors }: InjectionOptions, issuer: Issuer): Acme | undefined {
+/** Undefined where nothing is to be written; `nothing` where what is ours is to be taken back. */
+function wantedOf({ source, anchors }: InjectionOptions, issuer: Issuer): Acme | 'nothing' | undefined {
   const acme = issuer.spec?.acme;
-  const [namespace = '', name = '', ...rest] = issuer.metadata.annotations?.[annotations.injectFrom]?.split('/') ?? [];
+  const from = issuer.metadata.annotations?.[annotations.injectFrom];
+  if (from === undefined) return issuer.isInjected ? 'nothing' : undefined;
+  const [namespace = '', name = '', ...rest] = from.split('/');
   if (acme?.server === undefined || namespace === '' || name === '' || rest.length > 0) return undefined;
   const shownBy = (kind: 'ExternalBinding' | 'Directory'): Shown | undefined => {
     const shown = source.get({ kind, namespace, name })?.status as (CommonStatus & Shown) | undefined;
@@ -147,15 +154,20 @@ const accountBindingOf = (binding: Shown | undefined): ExternalAccountBinding | 
     ? undefined
     : { keyID: binding.keyId, keySecretRef: { name: binding.secretName, key: 'secret' } };
 
-async function apply(cluster: Cluster, issuer: Issuer, acme: Acme, signal: AbortSignal): Promise<void> {
+async function apply(cluster: Cluster, issuer: Issuer, acme: Acme | 'nothing', signal: AbortSignal): Promise<void> {
   const { apiVersion, kind, metadata } = issuer;
   const { namespace, name, uid } = metadata;
   await cluster.request({
     method: 'PATCH',
     path: `${issuerPath(kindOf(issuer), namespace, name)}?fieldManager=${MANAGER}`,
     contentType: APPLY,
-    // With the uid nothing is made where the Issuer is gone.
-    body: { apiVersion, kind, metadata: { name, ...(namespace && { namespace }), uid }, spec: { acme } },
+    // With the uid nothing is made where the Issuer is gone. What is no longer named goes, where nobody else holds it.
+    body: {
+      apiVersion,
+      kind,
+      metadata: { name, ...(namespace && { namespace }), uid },
+      ...(acme !== 'nothing' && { spec: { acme } }),
+    },
     signal,
   });
 }
@@ -170,11 +182,14 @@ const titleOf = (issuer: Issuer): string =>
     issuer.metadata.name,
   ].join('');
 
-/** Items of a list of custom resources carry their kind, as those of a watch do. */
-const asIssuer = ({ apiVersion, kind, metadata, spec }: KubernetesObject): Issuer =>
-  ({
+/** All that is asked of one. Items of a list of custom resources carry their kind, as those of a watch do. */
+function asIssuer({ apiVersion, kind, metadata, spec }: KubernetesObject): Issuer {
+  const { managedFields, ...others } = metadata;
+  return {
     ...(apiVersion && { apiVersion }),
     ...(kind && { kind }),
-    metadata,
+    metadata: others,
     spec: { acme: (spec as Issuer['spec'])?.acme },
-  }) as Issuer;
+    isInjected: (managedFields ?? []).some(({ manager }) => manager === MANAGER),
+  } as Issuer;
+}

@@ -15,7 +15,7 @@ type ObjectMeta = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deletionTimestamp?: string;
-  readonly managedFields?: unknown;
+  readonly managedFields?: readonly { readonly manager?: string }[];
   readonly ownerReferences?: readonly OwnerReference[];
 };
 

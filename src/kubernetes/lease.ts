@@ -31,6 +31,8 @@ export type LeaseTiming = {
 const usualTiming: LeaseTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };
 const JITTER = 1.2;
 const RELEASE_MS = 5_000;
+/** Whoever stops leading does so in less; twice the deadline of a renewal. */
+const STUCK_DEADLINES = 2;
 
 type LeaseSpec = {
   readonly holderIdentity?: string;
@@ -47,14 +49,25 @@ type Lease = {
 };
 
 export function leaseLeadership(options: LeaseOptions): Leadership {
-  const { events, name } = options;
+  const { events, name, timing = usualTiming } = options;
+  let leading: Holder | undefined;
   return {
+    requireRenewed() {
+      const renewedAgoMs = leading?.heldForMs() ?? 0;
+      if (renewedAgoMs <= STUCK_DEADLINES * timing.renewDeadlineMs) return;
+      const seconds = Math.round(renewedAgoMs / 1_000);
+      throw new Error(`this process works as the leader, and could not renew the lease ${name} for ${seconds} s`);
+    },
     async lead(work, signal) {
-      const timing = options.timing ?? usualTiming;
       const holder = new Holder(options, timing);
       events.leadershipStandby({ lease: name });
       while (!signal.aborted) {
-        if (await holder.take(signal)) await leadWith(holder, options, timing, work, signal);
+        if (await holder.take(signal)) {
+          leading = holder;
+          await leadWith(holder, options, timing, work, signal).finally(() => {
+            leading = undefined;
+          });
+        }
         await sleep(signal.aborted ? 0 : holder.waitMs(), undefined, { signal }).catch(() => undefined);
       }
     },

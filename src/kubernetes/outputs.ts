@@ -12,7 +12,7 @@ type Stored = KubernetesObject & { readonly data?: Readonly<Record<string, strin
 type Named = Pick<Output, 'kind' | 'name'>;
 
 const MANAGER = 'acmery';
-/** For whom it was made, also where a backup of the cluster came back without owner references. */
+/** For whom it was made, also where it was kept, or a backup of the cluster came back without owner references. */
 const MADE_FOR = `${API_GROUP}/made-for`;
 const plurals = { Secret: 'secrets', ConfigMap: 'configmaps' } as const;
 
@@ -20,6 +20,7 @@ export const clusterOutputs = (cluster: Cluster): Outputs => ({
   createOnce: (owner, output, signal) => asSource(createOnce({ cluster, owner, signal }, output)),
   apply: (owner, output, signal) => asSource(apply({ cluster, owner, signal }, output)),
   read: (owner, named, signal) => asSource(read({ cluster, owner, signal }, named)),
+  retain: (owner, named, signal) => asSource(retain({ cluster, owner, signal }, named)),
   remove: (owner, named, signal) => asSource(remove({ cluster, owner, signal }, named)),
 });
 
@@ -66,6 +67,22 @@ async function read(context: Context, named: Named): Promise<Readonly<Record<str
   return Object.fromEntries(entries.map(([key, value]) => [key, decode(value)]));
 }
 
+/** Garbage collection takes what has an owner that is gone. */
+async function retain(context: Context, named: Named): Promise<void> {
+  const { cluster, owner, signal } = context;
+  const found = await find(context, named);
+  if (found === undefined || !isOurs(owner, found)) return;
+  const { resourceVersion, ownerReferences = [] } = found.metadata;
+  const body = {
+    metadata: {
+      resourceVersion,
+      ownerReferences: ownerReferences.filter(({ controller }) => controller !== true),
+    },
+  };
+  const path = `${pathOf(owner, named)}?fieldManager=${MANAGER}`;
+  await cluster.request({ method: 'PATCH', path, contentType: MERGE, body, signal });
+}
+
 async function remove(context: Context, named: Named): Promise<void> {
   const { cluster, owner, signal } = context;
   const found = await find(context, named);
@@ -86,7 +103,10 @@ async function correct(context: Context, output: Output, found: Stored, wanted: 
   if (strays.length > 0 || hasFormerOwner) {
     const others = ownerReferences.filter(({ controller }) => controller !== true);
     const body = {
-      metadata: { resourceVersion, ownerReferences: [...others, ...wanted.metadata.ownerReferences] },
+      metadata: {
+        resourceVersion,
+        ownerReferences: [...others, ...wanted.metadata.ownerReferences],
+      },
       data: Object.fromEntries(strays.map((key) => [key, null])),
     };
     const query = `?fieldManager=${MANAGER}`;
@@ -111,7 +131,7 @@ function wantedOf(owner: Resource, { kind, name, data }: Output) {
       name,
       namespace: owner.metadata.namespace,
       labels: MANAGED_BY_US,
-      annotations: { [MADE_FOR]: `${owner.kind}/${owner.metadata.name}` },
+      annotations: { [MADE_FOR]: nameOf(owner) },
       ownerReferences: [referenceTo(owner)],
     },
     ...(kind === 'Secret' && { type: 'Opaque' }),
@@ -140,15 +160,16 @@ function requireOurs(owner: Resource, named: Named, found: Stored): void {
   );
 }
 
-/** Of this object or, after a restore of the cluster, of the one that had its name before; nobody else may control it. */
-function isOurs({ kind, metadata }: Resource, found: Stored): boolean {
+/** Of this object or, where it was kept or the cluster restored, of the one that had its name before. */
+function isOurs(owner: Resource, found: Stored): boolean {
   if (!isMadeByUs(found)) return false;
   const controller = controllerOf(found);
-  if (controller === undefined) return found.metadata.annotations?.[MADE_FOR] === `${kind}/${metadata.name}`;
-  return (
-    controller.apiVersion.split('/')[0] === API_GROUP && controller.kind === kind && controller.name === metadata.name
-  );
+  if (controller === undefined) return found.metadata.annotations?.[MADE_FOR] === nameOf(owner);
+  const { apiVersion, kind, name } = controller;
+  return apiVersion.split('/')[0] === API_GROUP && kind === owner.kind && name === owner.metadata.name;
 }
+
+const nameOf = ({ kind, metadata }: Resource): string => `${kind}/${metadata.name}`;
 
 const controllerOf = ({ metadata }: Stored): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true);

@@ -16,6 +16,8 @@ export type Reflection = {
   /** Of the collection: `/apis/acmery.io/v1/directories`. */
   readonly path: string;
   readonly labelSelector?: string | undefined;
+  /** What of each object is kept until the cache has it. */
+  readonly keep?: (object: KubernetesObject) => KubernetesObject;
   /** True where the API server may not know the collection, or not yet. */
   readonly isOptional?: boolean;
   /** A watch that is silent for so long is taken for dead: bookmarks come every minute. */
@@ -29,6 +31,8 @@ const WATCH_JITTER_SECONDS = 20;
 /** A server that ends every watch at once is not asked again at once. */
 const SHORTEST_WATCH_MS = 1_000;
 const INITIAL_END = 'k8s.io/initial-events-end';
+
+type Keep = NonNullable<Reflection['keep']>;
 
 /** How far the cache follows. */
 type Progress = {
@@ -86,11 +90,11 @@ async function pause(backOff: BackOff, reflection: Reflection, error: unknown, s
 
 async function list(reflection: Reflection, progress: Progress, signal: AbortSignal): Promise<void> {
   const startedAtMs = performance.now();
-  const { cluster, path, labelSelector } = reflection;
+  const { cluster, path, labelSelector, keep = slim } = reflection;
   const objects: KubernetesObject[] = [];
   let version = '';
   for await (const page of listPages(cluster, { path, labelSelector, signal })) {
-    objects.push(...page.items.map(slim));
+    objects.push(...page.items.map(keep));
     version = page.metadata.resourceVersion;
   }
   replace(reflection, progress, objects, version, startedAtMs);
@@ -98,7 +102,7 @@ async function list(reflection: Reflection, progress: Progress, signal: AbortSig
 
 async function follow(reflection: Reflection, progress: Progress, signal: AbortSignal): Promise<void> {
   const startedAtMs = performance.now();
-  const { cluster, cache, events, inactivityMs = INACTIVITY_MS } = reflection;
+  const { cluster, cache, events, inactivityMs = INACTIVITY_MS, keep = slim } = reflection;
   const { version } = progress;
   const path = pathWithQuery(reflection.path, {
     labelSelector: reflection.labelSelector,
@@ -114,7 +118,7 @@ async function follow(reflection: Reflection, progress: Progress, signal: AbortS
   events.watchStarted({ resource: reflection.path });
   for await (const batch of watch(cluster, path, { signal, inactivityMs })) {
     for (const event of batch) {
-      apply(initial ?? cache, event);
+      apply(initial ?? cache, event, keep);
       const { resourceVersion, annotations } = event.object.metadata;
       if (initial === undefined) progress.version = resourceVersion;
       else if (event.type === 'BOOKMARK' && annotations?.[INITIAL_END] === 'true') {
@@ -142,7 +146,7 @@ function replace(
   events.watchSynced({ resource, objects: objects.length, durationMs: performance.now() - startedAtMs });
 }
 
-function apply(cache: Pick<Cache, 'put' | 'remove'>, { type, object }: WatchEvent): void {
+function apply(cache: Pick<Cache, 'put' | 'remove'>, { type, object }: WatchEvent, keep: Keep): void {
   if (type === 'DELETED') cache.remove(object);
-  else if (type !== 'BOOKMARK') cache.put(slim(object));
+  else if (type !== 'BOOKMARK') cache.put(keep(object));
 }

@@ -38,8 +38,10 @@ const released: KeyStep = async (operator, visit) => {
   const isRetained = visit.resource.spec.deletionPolicy === 'Retain';
   await releaseAcmeKey(operator.ca, visit.declared, { isRetained });
   const secret = accountSecret(visit.resource);
-  // At once: what is declared again under this name must not find a key that was withdrawn.
-  if (secret !== undefined && !isRetained) await operator.outputs.remove(visit.resource, secret, visit.signal);
+  if (secret === undefined) return done;
+  // The only copy of a key that stays good; else at once: what is declared again must not find one that was withdrawn.
+  const settle = isRetained ? operator.outputs.retain : operator.outputs.remove;
+  await settle(visit.resource, secret, visit.signal);
   return done;
 };
 

@@ -16,6 +16,8 @@ export type OperatorOptions = Omit<OperatorContext, 'referrers' | 'claimants'> &
   readonly random: () => number;
   /** How often rows are compared with the objects that they belong to. */
   readonly comparisonMs?: number;
+  /** What else the one that leads does, until the signal aborts. */
+  readonly beside?: (anchors: OperatorContext['anchors'], leading: AbortSignal) => Promise<void>;
 };
 
 const COMPARISON_MS = 600_000;
@@ -41,10 +43,12 @@ class Operator {
   /** What objects that are gone held on to, until what they left behind is settled. */
   readonly #held = new Map<string, readonly string[]>();
   readonly #comparisonMs: number;
+  readonly #beside: OperatorOptions['beside'];
   #isLeading = false;
 
-  constructor({ leadership: _, random, comparisonMs = COMPARISON_MS, ...world }: OperatorOptions) {
+  constructor({ leadership: _, random, comparisonMs = COMPARISON_MS, beside, ...world }: OperatorOptions) {
     this.#comparisonMs = comparisonMs;
+    this.#beside = beside;
     this.#context = { ...world, referrers: this.#referrers, claimants: this.#claimants };
     const controllerOf = <R extends Resource>(reconciler: ConstructorParameters<typeof Controller<R>>[1]) =>
       new Controller<R>(this.#context, reconciler, { random, settled: (key) => this.#release(key) });
@@ -70,7 +74,10 @@ class Operator {
       scope.use(onOwnedChanges(ca, { changed: (key) => this.#enqueue(key), listening: () => this.#enqueueAll() }));
       scope.use(this.#comparing());
       this.#enqueueAll();
-      await Promise.all(Object.values(this.#controllers).map((controller) => controller.run(leading)));
+      await Promise.all([
+        ...Object.values(this.#controllers).map((controller) => controller.run(leading)),
+        this.#beside?.(this.#context.anchors, leading),
+      ]);
     } finally {
       this.#isLeading = false;
     }

@@ -59,6 +59,8 @@ export type Outputs = {
     output: Pick<Output, 'kind' | 'name'>,
     signal: AbortSignal,
   ): Promise<Readonly<Record<string, string>> | undefined>;
+  /** It stays when its owner goes, for one of the same name to come. Leaves one that is not ours. */
+  retain(owner: Resource, output: Pick<Output, 'kind' | 'name'>, signal: AbortSignal): Promise<void>;
   /** Leaves one that is not ours. */
   remove(owner: Resource, output: Pick<Output, 'kind' | 'name'>, signal: AbortSignal): Promise<void>;
 };
@@ -105,4 +107,6 @@ export type Leadership = {
    * when leadership is lost or given up; leadership is handed on only after `work` has ended.
    */
   lead(work: (leading: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+  /** Throws where this process still works as the leader long after it could last renew that: only a restart helps. */
+  requireRenewed?(): void;
 };

@@ -64,6 +64,11 @@ export const clusterEvents = (log: Log, metrics: Metrics) => ({
     metrics.issuerInjections.add({ outcome: 'done' });
     log.info(event, 'trust injected into an Issuer of cert-manager');
   },
+  /** It no longer asks for it. */
+  issuerReleased(event: { readonly issuer: string }): void {
+    metrics.issuerInjections.add({ outcome: 'done' });
+    log.info(event, 'trust taken back from an Issuer of cert-manager');
+  },
   issuerInjectionFailed(event: { readonly issuer: string; readonly reason: string }): void {
     metrics.issuerInjections.add({ outcome: 'failed' });
     log.warn(event, 'trust could not be injected into an Issuer of cert-manager');

@@ -85,8 +85,26 @@ test('an Issuer that asks for it is told, and nothing but what is ours is ever w
     metadata.resourceVersion,
   );
   expect(failures().length).toBe(2);
+
+  // Who asks no longer gets back what was ours, also where nobody listened when it was said.
+  const stopAsking = (path: string) =>
+    admin.request({
+      method: 'PATCH',
+      path,
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { annotations: { 'acmery.io/inject-from': null } } },
+    });
+  await stopAsking(`${issuers}/with-eab`);
+  await shows(`${issuers}/with-eab`, { server: SERVER, externalAccountBinding: { ...eab, keyID: 'theirs' } });
   stop.abort();
   await ended;
+  await stopAsking(`${issuers}/by-binding`);
+  const again = new AbortController();
+  const next = injection.run(again.signal);
+  await shows(`${issuers}/by-binding`, { server: SERVER, email });
+  expect(await acmeOf(`${issuers}/with-bundle`)).toEqual({ server: SERVER, caBundle: base64('theirs') });
+  again.abort();
+  await next;
 });
 
 const issuer = (kind: string, name: string, from: string, acme: object) => ({

@@ -42,7 +42,7 @@ function replica(
     await stopWork();
     state.leading = false;
   }, stop.signal);
-  return { state, metrics, records, stop: () => stop.abort(), ended };
+  return { state, metrics, records, leadership, stop: () => stop.abort(), ended };
 }
 
 test('of two one leads; when it stops the other takes over at once, and not before its work has ended', async () => {
@@ -101,6 +101,33 @@ test('one that cannot reach the API server stops before another begins, and lead
   expect(together).not.toContain(true);
   expect(one.state.times).toBe(2);
   expect(one.records()).toContainEqual(expect.objectContaining({ message: 'no longer leading', why: 'lost' }));
+  one.stop();
+  await one.ended;
+});
+
+test('one that goes on working long after its lease was renewed last says that it lives no more', async () => {
+  await using cluster = await testCluster();
+  const namespace = await cluster.namespace();
+  const finish = Promise.withResolvers<void>();
+  const one = replica(cluster.admin, namespace, 'pod-1', () => finish.promise);
+  const problem = (): string | undefined => {
+    try {
+      one.leadership.requireRenewed?.();
+      return undefined;
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(problem()).toBeUndefined();
+  await eventually('one leads', () => one.state.leading);
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/operator`;
+  const body = { spec: { holderIdentity: 'thief', leaseDurationSeconds: 60 } };
+  await cluster.admin.request({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
+  await eventually('it is told', () => problem() !== undefined);
+  expect(problem()).toContain('could not renew the lease operator for');
+  finish.resolve();
+  await eventually('it has stopped', () => !one.state.leading);
+  await eventually('it lives again', () => problem() === undefined);
   one.stop();
   await one.ended;
 });

@@ -168,6 +168,22 @@ test('a Secret is read with its values decoded', async () => {
   expect(await it.outputs.read(it.owner, eab(), never)).toEqual(eab().data);
 });
 
+test('one that is retained has no owner any more, and gets the next of its name', async () => {
+  await using it = await given();
+  await it.outputs.apply(it.owner, eab(), never);
+  for (const _ of [1, 2]) await it.outputs.retain(it.owner, eab(), never);
+  const kept = (await it.stored()).metadata;
+  expect(kept).not.toHaveProperty('ownerReferences');
+  expect(kept.annotations).toEqual({ 'acmery.io/made-for': 'ExternalBinding/a' });
+  const other = await givenBinding(it.admin, it.namespace, 'b');
+  await expect(it.outputs.apply(other, eab(), never)).rejects.toMatchObject({ refusal: 'foreign' });
+  const next = { ...it.owner, metadata: { ...it.owner.metadata, uid: 'next' } };
+  expect(await it.outputs.read(next, eab(), never)).toEqual(eab().data);
+  expect(await it.outputs.apply(next, eab(), never)).toBe('corrected');
+  const { metadata } = await it.stored();
+  expect(metadata).toMatchObject({ ownerReferences: [referenceTo(next)] });
+});
+
 test('in a namespace that is gone nothing is made', async () => {
   await using it = await given();
   const elsewhere = { ...it.owner, metadata: { ...it.owner.metadata, namespace: 'nowhere' } };

@@ -229,3 +229,19 @@ test('a retained account outlives its object and is taken back', async () => {
   expect(one.status(key).id).toBe(id);
   expect(one.reasons()).toEqual(['AccountRegistered', 'Adopted']);
 });
+
+test('the key that was made for a retained account stays in its Secret, and serves the next object', async () => {
+  await using one = await givenProxy();
+  const { objects } = one;
+  const manifest = { ...key, spec: { ...generated, deletionPolicy: 'Retain' } };
+  objects.apply(manifest);
+  await one.told(key, ready);
+  const first = one.secret()?.values['tls.key'];
+  objects.delete(key);
+  await one.gone(key);
+  expect(one.secret()?.values['tls.key']).toBe(first);
+  objects.apply(manifest);
+  await one.told(key, ready);
+  expect(one.secret()?.values['tls.key']).toBe(first);
+  expect(await one.accounts()).toMatchObject([{ state: 'valid', orphaned_at: null }]);
+});

@@ -54,6 +54,19 @@ test('made once stays as it is', async () => {
   expect(await outputs.createOnce(owner('shop'), secret({ 'tls.key': 'two' }), signal)).toEqual({ 'tls.key': 'one' });
 });
 
+test('what is retained outlives its owner, and is that of the next of its name', async () => {
+  await using some = await someOutputs();
+  const { outputs, place } = some;
+  await outputs.apply(owner('shop'), secret({ 'tls.key': 'k' }), signal);
+  await outputs.retain(owner('shop'), secret({}), signal);
+  await outputs.collect(owner('shop'));
+  expect(await readFile(join(place, 'tls.key'), 'utf8')).toBe('k');
+  await expect(outputs.read(owner('other'), secret({}), signal)).rejects.toMatchObject({ refusal: 'foreign' });
+  expect(await outputs.apply(owner('shop'), secret({ 'tls.key': 'k' }), signal)).toBe('corrected');
+  await outputs.collect(owner('shop'));
+  expect(await outputs.read(owner('shop'), secret({}), signal)).toBeUndefined();
+});
+
 test.each(['another object', 'nobody that we know'])('what belongs to %s is not touched', async (whose) => {
   await using some = await someOutputs();
   const { outputs, place } = some;

@@ -229,3 +229,40 @@ test('the token of a binding that went while nobody led goes too, but not at the
         .executeTakeFirst()) === undefined,
   );
 });
+
+test('what the leader does beside goes on while this process leads, and no longer', async () => {
+  await using it = await testCa();
+  const { source, outputs, events } = declaredObjects(it.ca.clock);
+  const told: string[] = [];
+  const turns = [new AbortController(), new AbortController()];
+  const begun = Promise.withResolvers<void>();
+  const operator = startOperator({
+    ca: it.ca,
+    source,
+    outputs,
+    events,
+    namespace: NAMESPACE,
+    caNamespaces: [NAMESPACE],
+    anchors: () => ANCHOR,
+    random: () => 0.5,
+    leadership: {
+      async lead(work) {
+        await begun.promise;
+        for (const turn of turns) await work(turn.signal);
+      },
+    },
+    beside: async (anchors, leading) => {
+      told.push(`${anchors()} begins`);
+      await new Promise((ended) => leading.addEventListener('abort', ended));
+      told.push('ends');
+    },
+  });
+  expect(told).toEqual([]);
+  begun.resolve();
+  await eventually('it has begun', () => told.length === 1);
+  turns[0]?.abort();
+  await eventually('it has begun anew', () => told.length === 3);
+  turns[1]?.abort();
+  await operator[Symbol.asyncDispose]();
+  expect(told).toEqual([`${ANCHOR} begins`, 'ends', `${ANCHOR} begins`, 'ends']);
+});

@@ -78,6 +78,11 @@ export function declaredOutputs(request: (line: string) => void): DeclaredOutput
       await asked('get', owner, output, signal);
       return ours(owner, output)?.values;
     },
+    retain: async (owner, output, signal) => {
+      await asked('retain', owner, output, signal);
+      const found = ours(owner, output);
+      if (found?.owner !== undefined) put({ ...found, owner: { ...found.owner, uid: 'nobody' } });
+    },
     remove: async (owner, output, signal) => {
       await asked('delete', owner, output, signal);
       const id = keyOf({ ...output, namespace: owner.metadata.namespace });

@@ -30,7 +30,8 @@ export const importRules: Readonly<Record<string, readonly string[]>> = {
     'api/ports.ts',
     'resources',
     'telemetry',
-    '@kubernetes/client-node',
+    // Kubeconfigs.
+    'js-yaml',
     'undici',
   ],
   folder: ['core/ports.ts', 'operator/ports.ts', 'api/ports.ts', 'resources', 'telemetry', 'js-yaml'],

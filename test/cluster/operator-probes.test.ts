@@ -1,0 +1,49 @@
+// What the probes say of a program in a cluster.
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { serveAcmery } from '../support/acmery-process.ts';
+import { testCluster } from '../support/cluster.ts';
+import { testDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+
+test('it is ready once it knows all objects, and lives meanwhile', async () => {
+  await using cluster = await testCluster();
+  await using database = await testDatabase();
+  const namespace = await cluster.namespace();
+  const identity = await cluster.serviceAccount(namespace, 'acmery');
+  const bind = (role: string) =>
+    cluster.kubectl([
+      'create',
+      'rolebinding',
+      role,
+      '-n',
+      namespace,
+      `--clusterrole=${role}`,
+      `--serviceaccount=${namespace}:acmery`,
+    ]);
+  // Secrets and leases, no objects of ours.
+  await bind('admin');
+  await using scope = new AsyncDisposableStack();
+  const dataDir = await mkdtemp(join(tmpdir(), 'acmery-probes-'));
+  scope.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const env = {
+    KUBECONFIG: await cluster.kubeconfigFor(identity, { namespace }),
+    DATABASE_URL: database.url,
+    ACMERY_WATCH_NAMESPACES: namespace,
+    ACMERY_PUBLIC_URL: 'https://acme.corp.example',
+    ACMERY_HTTP_URL: 'http://pki.corp.example',
+  };
+  const acmery = scope.use(await serveAcmery(dataDir, ['--log-format', 'json'], { env }));
+  const unready = async () =>
+    (await acmery.ready().catch(() => ({ text: '' }))).text.split('\n').filter((line) => line.startsWith('[-]'));
+  await eventually('only the objects are missing', async () => {
+    const lines = await unready();
+    return lines.length === 1 && lines[0]?.startsWith('[-]declared objects failed') === true;
+  });
+  expect((await fetch(`${acmery.opsUrl}/livez`)).status).toBe(200);
+  await bind('cluster-admin');
+  await acmery.untilReady();
+});
