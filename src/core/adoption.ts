@@ -42,20 +42,26 @@ export function standingOf(
   return 'adopted';
 }
 
-/** The refusal for what is there already, with the way to take it over. */
-export function standsInTheWay(kind: DeclaredKind, id: string, differences: readonly FieldProblem[] = []): CaError {
+/** The refusal for what an object of the same name made, with the way to take it over. */
+export function standsInTheWay(kind: DeclaredKind, id: string, differences: readonly FieldProblem[]): CaError {
   const { noun, prefix } = objectKinds[kind];
   const textId = formatId(prefix, id);
   const fields = differences.map(({ field }) => field).join(', ');
-  const which =
-    fields === ''
-      ? `There is ${noun} ${textId} already`
-      : `There is ${noun} ${textId} of this name already, with another ${fields}`;
   return new CaError(
     'already_exists',
-    `${which}; choose another name, or take it over as it is by annotation acmery.io/adopt: ${textId}.`,
+    `There is ${noun} ${textId} of this name already, with another ${fields}; choose another name, or take it over as it is by annotation acmery.io/adopt: ${textId}.`,
   );
 }
+
+/**
+ * The refusal for what is nobody's and in the way. Its id is the right to take it over, and is for those who may read it:
+ * whoever may declare an object could have it by naming it, else.
+ */
+export const nobodys = (what: string, otherwise: string): CaError =>
+  new CaError(
+    'already_exists',
+    `${what}, which no custom resource declares; ${otherwise}, or take it over by the annotation acmery.io/adopt with its id, which /v1 shows to those who may read there.`,
+  );
 
 /** Two that apply one object at once meet here: who comes second looks again, and finds what the first has made. */
 export async function untilAlone<Result>(constraints: readonly string[], work: () => Promise<Result>): Promise<Result> {

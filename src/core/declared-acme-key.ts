@@ -10,6 +10,7 @@ import {
 import { findKeyUse } from '../store/used-keys.ts';
 import { readAccountKey } from './account-key.ts';
 import { type AcmeKeyView, acmeKeyView, auditedAcmeKey } from './acme-keys.ts';
+import { nobodys } from './adoption.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import {
@@ -152,11 +153,7 @@ async function adoptable(ca: Ca, thumbprint: Buffer, directoryId: string): Promi
   const row =
     use?.why === 'account' && use.acme_key_id !== null ? await findAcmeKeyToAdopt(db, use.acme_key_id) : undefined;
   if (row === undefined || ownerOf(row) !== undefined || row.directory_id !== directoryId) return undefined;
-  const id = formatId('acmk', row.id);
-  return new CaError(
-    'already_exists',
-    `The public key is that of account key ${id}, which no custom resource declares; take it over by the annotation acmery.io/adopt: ${id}, or declare another key.`,
-  );
+  return nobodys('The public key is that of an account key', 'declare another key');
 }
 
 const applied = (ca: Ca, as: AppliedAs, row: Parameters<typeof acmeKeyView>[1]): AppliedAcmeKey => ({

@@ -10,6 +10,7 @@ import {
   replaceDeclaredBinding,
 } from '../store/declared-bindings.ts';
 import type { Owner } from '../store/origin.ts';
+import { nobodys } from './adoption.ts';
 import { recordChange, recordChanges, recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { newBinding } from './create-external-binding.ts';
@@ -184,14 +185,9 @@ async function notMade(ca: Ca, { key_id: keyId, directory_id: directoryId }: Dec
   const holder = await findKeyIdHolder(ca.database.db, keyId);
   if (holder === undefined) return unknownReference('directory', directoryId);
   const owner = ownerOf(holder);
-  const id = formatId('eab', holder.id);
-  if (owner === undefined && holder.directory_id === directoryId) {
-    return new CaError(
-      'already_exists',
-      `The key id ${keyId} is that of EAB token ${id}, which no custom resource declares; take it over by the annotation acmery.io/adopt: ${id}, or choose another one in spec.keyId.`,
-    );
-  }
-  const who = owner === undefined ? `EAB token ${id}` : `ExternalBinding ${owner.namespace}/${owner.name}`;
+  if (owner === undefined && holder.directory_id === directoryId)
+    return nobodys(`The key id ${keyId} is that of an EAB token`, 'choose another one in spec.keyId');
+  const who = owner === undefined ? 'another EAB token' : `ExternalBinding ${owner.namespace}/${owner.name}`;
   const detail = `The key id ${keyId} is that of ${who}; choose another one in spec.keyId, or delete that one.`;
   return new CaError('key_id_taken', detail, { field: 'key_id' });
 }

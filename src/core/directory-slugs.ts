@@ -2,7 +2,7 @@
 import type { Tx } from '../store/database.ts';
 import { DatabaseError } from '../store/database-error.ts';
 import { claimSlug, findSlugHolder, releaseSlug, type SlugHolder } from '../store/directory-slugs.ts';
-import { standsInTheWay } from './adoption.ts';
+import { nobodys } from './adoption.ts';
 import type { Ca } from './ca.ts';
 import { CaError } from './errors.ts';
 import type { Author } from './origin.ts';
@@ -39,7 +39,7 @@ export async function withSlug<Result>(
     const holder = await findSlugHolder(ca.database.db, slug);
     const isDeclared = author.declared !== undefined;
     if (isDeclared && holder?.is_free === true && holder.is_current && !holder.is_deleted)
-      throw standsInTheWay('directory', holder.directory_id);
+      throw nobodys(`The slug ${slug} is that of a directory`, 'choose another one');
     throw new CaError('slug_taken', sentence(slug, holder, isDeclared), { field: 'slug', cause: error });
   }
 }

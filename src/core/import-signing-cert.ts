@@ -7,7 +7,7 @@ import { isCaKeyType, type KeyType } from '../x509/algorithms.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { readCertificatePem } from '../x509/certificate-pem.ts';
 import { type PrivateKey, pkcs8Of, readPrivateKey } from '../x509/private-key.ts';
-import { standsInTheWay } from './adoption.ts';
+import { nobodys } from './adoption.ts';
 import { caCertificateProblems } from './ca-certificate-checks.ts';
 import { writeCreation } from './complete-signing-cert.ts';
 import type { FieldProblems } from './field-problems.ts';
@@ -118,5 +118,6 @@ export async function importedRow(
 /** A custom resource may take over what holds the certificate already, where that is nobody's. Throws `already_exists`. */
 async function refuseTaken(tx: Tx, { declared }: Author, { der }: Certificate): Promise<void> {
   const holder = declared && (await findSigningCertByDer(tx, der));
-  if (holder !== undefined && ownerOf(holder) === undefined) throw standsInTheWay('signing_cert', holder.id);
+  if (holder !== undefined && ownerOf(holder) === undefined)
+    throw nobodys('The certificate is that of a CA cert', 'import another one');
 }

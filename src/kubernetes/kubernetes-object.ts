@@ -1,4 +1,5 @@
 // An object of the API server as its JSON comes, and what of it is kept in memory.
+import { ANNOTATION_SHOWN, annotations } from '../resources/annotations.ts';
 
 export type KubernetesObject = {
   readonly apiVersion?: string;
@@ -27,12 +28,25 @@ export type OwnerReference = {
   readonly controller?: boolean;
 };
 
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const ours: ReadonlySet<string> = new Set(Object.values(annotations));
 
-/** Without what only other writers need, which can be more than all the rest. */
+/**
+ * Without what only others need: whoever may make an object may make its metadata a thousand times as large as the rest, and
+ * every replica keeps all objects in memory. Labels are asked of namespaces alone, which are in none.
+ */
 export function slim<T extends KubernetesObject>(object: T): T {
-  const { managedFields: _, annotations, ...metadata } = object.metadata;
-  if (annotations === undefined) return { ...object, metadata };
-  const { [LAST_APPLIED]: __, ...kept } = annotations;
-  return { ...object, metadata: { ...metadata, annotations: kept } };
+  const { managedFields: _, ownerReferences: __, annotations: given, labels, ...metadata } = object.metadata;
+  const kept = Object.entries(given ?? {}).filter(([name]) => ours.has(name));
+  return {
+    ...object,
+    metadata: {
+      ...metadata,
+      ...(labels && metadata.namespace === undefined && { labels }),
+      ...(kept.length > 0 && { annotations: Object.fromEntries(kept.map(([name, text]) => [name, shortened(text)])) }),
+    },
+  };
 }
+
+/** A part of a string would keep all of it in memory. */
+const shortened = (text: string): string =>
+  text.length <= ANNOTATION_SHOWN ? text : Buffer.from(text.slice(0, ANNOTATION_SHOWN)).toString();

@@ -21,7 +21,7 @@ const secretNameFits: KeyStep = async (_, { resource }) => {
 };
 
 const registered: KeyStep = async (operator, visit) => {
-  const { id, outcome } = { id: undefined, ...boundDirectory(operator, visit.resource) };
+  const { id, outcome } = { id: undefined, ...(await boundDirectory(operator, visit.resource)) };
   if (id === undefined) return outcome ?? done;
   const secret = accountSecret(visit.resource);
   const apply = () => applyAcmeKey(operator.ca, visit.declared, wanted(operator, visit, id, secret));

@@ -29,16 +29,21 @@ export class ClaimIndex implements Claimants {
   }
 }
 
-/** Somebody who claims it and was there before this object. One that is going has no claim. */
-export function earlierClaimant(
+/**
+ * Somebody who claims it and was there before this object. One that is going has no claim; nor has one that cannot have it
+ * now against one that can: else anybody could keep names from others by objects that will never come to be.
+ */
+export function earlierClaimant<R extends Resource>(
   { source, claimants }: { readonly source: Pick<ResourceSource, 'get'>; readonly claimants: Claimants },
-  resource: Resource,
+  resource: R,
   claim: string,
-): Resource | undefined {
+  canHaveIt: (one: R) => boolean,
+): R | undefined {
+  const isWaiting = !canHaveIt(resource);
   return claimants
     .of(claim)
-    .map((key) => source.get(key))
-    .find((other) => other !== undefined && isEarlier(other, resource));
+    .map((key) => source.get(key) as R | undefined)
+    .find((other) => other !== undefined && isEarlier(other, resource) && (isWaiting || canHaveIt(other)));
 }
 
 function isEarlier({ metadata: one }: Resource, { metadata: other }: Resource): boolean {

@@ -2,7 +2,7 @@
 import type { AppliedAs } from '../core/declared.ts';
 import { applyDirectory, forgetDirectory, hasDirectory } from '../core/declared-directory.ts';
 import type { DirectoryView } from '../core/directories.ts';
-import { formatId, parseId } from '../core/ids.ts';
+import { formatId } from '../core/ids.ts';
 import type { DirectoryResource } from '../resources/directory-resource.ts';
 import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
 import { earlierClaimant } from './claims.ts';
@@ -20,6 +20,7 @@ import {
   type Step,
   type Visit,
 } from './reconciler.ts';
+import { rowOf } from './referee-row.ts';
 import { referee } from './references.ts';
 import { mirrorRemoved, trustMirrored } from './trust-mirror.ts';
 
@@ -45,7 +46,12 @@ const firstToClaim: DirectoryStep = async (operator, visit) => {
   const { resource } = visit;
   if (visit.status.id !== undefined) return done;
   const slug = slugOf(resource);
-  const rival = earlierClaimant(operator, resource, claimOf(slug));
+  const rival = earlierClaimant(
+    operator,
+    resource,
+    claimOf(slug),
+    (one) => issuerFor(operator, one).found !== undefined,
+  );
   if (rival === undefined || (await hasDirectory(operator.ca, visit.declared))) return done;
   const { namespace, name } = rival.metadata;
   const who =
@@ -57,7 +63,7 @@ const firstToClaim: DirectoryStep = async (operator, visit) => {
 };
 
 const applied: DirectoryStep = async (operator, visit) => {
-  const { id, outcome } = issuerOf(operator, visit);
+  const { id, outcome } = await issuerOf(operator, visit);
   if (outcome !== undefined) return outcome;
   try {
     const { as, view } = await applyDirectory(operator.ca, visit.declared, wantedDirectory(visit.resource, id));
@@ -103,31 +109,24 @@ const shownOf = (resource: DirectoryResource): string =>
     resource.spec.allowedNamespaces,
   ]);
 
-/** The uuid of the CA cert. */
-function issuerOf(
-  operator: OperatorContext,
-  visit: DirectoryVisit,
-): { readonly id: string; readonly outcome?: undefined } | { readonly outcome: Outcome; readonly id?: undefined } {
-  const { resource } = visit;
-  const { found, outcome } = referee<SigningCertResource>(
-    operator,
-    resource,
-    'SigningCert',
-    resource.spec.signingCertRef,
-  );
-  const id = parseId('scrt', found?.status?.id ?? '');
-  if (id !== undefined) {
-    const { namespace, name } = resource.spec.signingCertRef;
-    const message = `SigningCert ${namespace ?? resource.metadata.namespace}/${name} is ready.`;
-    visit.condition('SigningCertReady', { status: 'True', reason: 'Succeeded', message });
-    return { id };
-  }
-  const missing = outcome !== undefined && outcome.outcome !== 'done' ? outcome : NO_ID;
-  visit.condition('SigningCertReady', { status: 'False', reason: missing.reason, message: missing.message });
-  return { outcome: missing };
-}
+const issuerFor = (operator: OperatorContext, resource: DirectoryResource) =>
+  referee<SigningCertResource>(operator, resource, 'SigningCert', resource.spec.signingCertRef);
 
-const NO_ID = { outcome: 'wait', reason: 'DependencyNotReady', message: 'The SigningCert has no id yet.' } as const;
+/** The uuid of the CA cert. */
+async function issuerOf(operator: OperatorContext, visit: DirectoryVisit) {
+  const { resource } = visit;
+  const { signingCertRef: reference } = resource.spec;
+  const { found, outcome } = issuerFor(operator, resource);
+  const row = found === undefined ? { outcome } : await rowOf(operator, found);
+  if (row.outcome === undefined) {
+    const message = `SigningCert ${reference.namespace ?? resource.metadata.namespace}/${reference.name} is ready.`;
+    visit.condition('SigningCertReady', { status: 'True', reason: 'Succeeded', message });
+    return row;
+  }
+  const { reason, message } = row.outcome;
+  visit.condition('SigningCertReady', { status: 'False', reason, message });
+  return row;
+}
 
 /** What is served stays as it was, if anything is. */
 function refused(visit: DirectoryVisit, outcome: Exclude<Outcome, { outcome: 'done' }>): Outcome {

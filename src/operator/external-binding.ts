@@ -19,7 +19,7 @@ import { canonicalOrderValidations } from '../core/order-validations.ts';
 import { annotationOf } from '../resources/annotations.ts';
 import type { ExternalBindingResource } from '../resources/external-binding-resource.ts';
 import { secretSynced } from './binding-secret.ts';
-import { boundDirectory, directoryKey } from './bound-directory.ts';
+import { boundDirectory, directoryFor, directoryKey } from './bound-directory.ts';
 import { earlierClaimant } from './claims.ts';
 import { unknownAtFirst } from './first-conditions.ts';
 import { fits, LONGEST_NAME } from './output-names.ts';
@@ -41,7 +41,8 @@ const secretNameFits: BindingStep = async (_, { resource }) => fits('secretName'
 const firstToClaim: BindingStep = async (operator, { resource, declared, status }) => {
   if (status.id !== undefined) return done;
   const keyId = keyIdOf(resource);
-  const rival = earlierClaimant(operator, resource, claimOf(keyId));
+  const isBound = (one: ExternalBindingResource): boolean => directoryFor(operator, one).found !== undefined;
+  const rival = earlierClaimant(operator, resource, claimOf(keyId), isBound);
   if (rival === undefined || (await hasExternalBinding(operator.ca, declared))) return done;
   const { namespace, name } = rival.metadata;
   return stalled(
@@ -51,7 +52,7 @@ const firstToClaim: BindingStep = async (operator, { resource, declared, status 
 };
 
 const tokenApplied: BindingStep = async (operator, visit) => {
-  const { id, outcome } = { id: undefined, ...boundDirectory(operator, visit.resource) };
+  const { id, outcome } = { id: undefined, ...(await boundDirectory(operator, visit.resource)) };
   if (id === undefined) return outcome ?? done;
   const { as, view, kept } = await applied(operator, visit, id);
   tell(visit, as, view);

@@ -24,7 +24,7 @@ type Permission = { readonly from: 'Same' | 'All' | 'Selector'; readonly selecto
 type Referee = Resource<KindName, { readonly allowedNamespaces?: Permission }>;
 
 type Found<R> = { readonly found: R; readonly outcome?: undefined };
-type NotFound = { readonly found?: undefined; readonly outcome: Outcome };
+type NotFound = { readonly found?: undefined; readonly outcome: Exclude<Outcome, { outcome: 'done' }> };
 
 /**
  * The object that a reference names, ready and permitted; else what to wait for. What lies in another namespace and is not

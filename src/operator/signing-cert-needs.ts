@@ -1,7 +1,7 @@
 // What a SigningCert needs while its CA cert is not there yet.
-import { parseId } from '../core/ids.ts';
 import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
 import type { OperatorContext, Outcome, Visit } from './reconciler.ts';
+import { rowOf } from './referee-row.ts';
 import { referee } from './references.ts';
 import { type Found, firstCertificate } from './signing-cert-spec.ts';
 import { readUserSecret } from './user-secret.ts';
@@ -10,16 +10,16 @@ type CertVisit = Visit<SigningCertResource>;
 type Missing = { readonly outcome?: Outcome | undefined };
 
 /** The uuid of the parent, ready and permitted. */
-export function parentOf(operator: OperatorContext, { resource }: CertVisit): Missing & Pick<Found, 'parentId'> {
+export async function parentOf(
+  operator: OperatorContext,
+  { resource }: CertVisit,
+): Promise<Missing & Pick<Found, 'parentId'>> {
   const { signingCertRef: reference } = resource.spec;
   if (reference === undefined) return {};
   const { found, outcome } = referee<SigningCertResource>(operator, resource, 'SigningCert', reference);
   if (outcome !== undefined) return { outcome };
-  const parentId = parseId('scrt', found.status?.id ?? '');
-  const { namespace, name } = found.metadata;
-  if (parentId === undefined)
-    return { outcome: waiting('DependencyNotReady', `SigningCert ${namespace}/${name} has no id yet.`) };
-  return { parentId };
+  const { id: parentId, outcome: missing } = await rowOf(operator, found);
+  return missing === undefined ? { parentId } : { outcome: missing };
 }
 
 /** What the Secret of an import holds. */
@@ -38,5 +38,3 @@ export async function materialOf(
   const { public_cert: certificate, private_key } = texts;
   return { material: { public_cert: firstCertificate(certificate), ...(isOnline && { private_key }) } };
 }
-
-const waiting = (reason: string, message: string): Outcome => ({ outcome: 'wait', reason, message });

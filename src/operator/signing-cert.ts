@@ -48,7 +48,7 @@ const nameFits: CertStep = async (_, { resource }) =>
 /** The parent and what is imported are needed once: a CA cert outlives the objects that it was made from. */
 const applied: CertStep = async (operator, visit) => {
   const needed = await neededForSigningCert(operator.ca, visit.declared);
-  const { parentId, outcome: parentOutcome } = needed.parent ? parentOf(operator, visit) : {};
+  const { parentId, outcome: parentOutcome } = needed.parent ? await parentOf(operator, visit) : {};
   if (parentOutcome !== undefined) return refused(visit, parentOutcome);
   const { material, outcome } = needed.material ? await materialOf(operator, visit) : {};
   if (outcome !== undefined) return refused(visit, outcome);

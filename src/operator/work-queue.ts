@@ -1,4 +1,5 @@
 // A queue of keys: each is worked on by one at a time, and whatever comes for it meanwhile makes one more turn of it.
+import { FairOrder } from './fair-order.ts';
 
 type WorkQueueEvents = {
   /** Something was put in; `depth` keys wait. */
@@ -18,6 +19,7 @@ export type WorkQueueOptions = {
 /**
  * `high` for what has changed; `low` for what is looked at because time has passed; `glance` for what is looked at because
  * we have just begun. What comes later delays nothing that comes before it here, and one that comes twice has the first.
+ * Within one of them namespaces take turns.
  */
 export type Priority = 'high' | 'low' | 'glance';
 
@@ -33,7 +35,11 @@ const RETRY_JITTER = 0.2;
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #waiting = new Map<string, Waiting>();
-  readonly #order: Readonly<Record<Priority, Set<string>>> = { high: new Set(), low: new Set(), glance: new Set() };
+  readonly #order: Readonly<Record<Priority, FairOrder>> = {
+    high: new FairOrder(),
+    low: new FairOrder(),
+    glance: new FairOrder(),
+  };
   readonly #running = new Set<string>();
   /** Asked for again while they run. */
   readonly #again = new Map<string, Priority>();
@@ -125,15 +131,14 @@ export class WorkQueue {
 
   #next(): Taken | undefined {
     for (const priority of priorities) {
-      for (const key of this.#order[priority]) {
-        const now = this.#options.now();
-        const { since } = this.#waiting.get(key) ?? { since: now };
-        this.#order[priority].delete(key);
-        this.#waiting.delete(key);
-        this.#running.add(key);
-        this.#options.events.taken(this.#waiting.size, now.getTime() - since.getTime());
-        return { key, priority };
-      }
+      const key = this.#order[priority].take();
+      if (key === undefined) continue;
+      const now = this.#options.now();
+      const { since } = this.#waiting.get(key) ?? { since: now };
+      this.#waiting.delete(key);
+      this.#running.add(key);
+      this.#options.events.taken(this.#waiting.size, now.getTime() - since.getTime());
+      return { key, priority };
     }
     return undefined;
   }

@@ -172,7 +172,7 @@ test('an account of /v1 is taken over only where the annotation names it', async
   const wanted = await spec(directory, { publicKey: { given: account.publicKey } });
   await expect(applyAcmeKey(ca, declaration(), wanted)).rejects.toMatchObject({
     kind: 'already_exists',
-    message: expect.stringContaining(`acmery.io/adopt: ${id}`),
+    message: expect.not.stringContaining(id),
   });
 
   const declared = declaration({ adopt: id });

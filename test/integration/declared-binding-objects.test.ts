@@ -1,6 +1,6 @@
 // ExternalBinding objects: from what is declared to the Secret that a client reads, and back again.
 import { expect, test } from 'vitest';
-import { deleteDirectory } from '../../src/core/delete-directory.ts';
+import { forgetDirectory } from '../../src/core/declared-directory.ts';
 import { parseId } from '../../src/core/ids.ts';
 import { externalBindingReconciler } from '../../src/operator/external-binding.ts';
 import { annotations } from '../../src/resources/annotations.ts';
@@ -253,7 +253,9 @@ test('a binding whose directory was deleted waits, and gets a new token with the
   objects.apply({ ...key, spec: spec() });
   await one.told(key, ready);
   const { id } = one.status(key);
-  await deleteDirectory(ca, { kind: 'service', name: 'test' }, one.directory.id);
+  const { metadata } =
+    objects.read({ ...key, kind: 'Directory', namespace: 'acmery-system', name: 'web' }) ?? expect.fail();
+  await forgetDirectory(ca, metadata, 'Delete');
   await one.visited(key);
   expect(one.conditions(key)).toMatchObject({ Ready: 'False DependencyNotReady', Reconciling: 'True Progressing' });
   await ca.database.db.updateTable('directories').set({ deleted_at: null }).execute();

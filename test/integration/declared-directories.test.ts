@@ -209,7 +209,7 @@ describe('a slug', () => {
     const adopt = formatId('dir', id);
     await expect(apply(object, { slug: 'by-hand' })).rejects.toMatchObject({
       kind: 'already_exists',
-      message: expect.stringContaining(`acmery.io/adopt: ${adopt}`),
+      message: expect.not.stringContaining(adopt),
     });
     const adopted = await apply({ ...object, adopt });
     expect(adopted).toMatchObject({ as: 'adopted', view: { id, fields: { slug: 'by-hand' } } });

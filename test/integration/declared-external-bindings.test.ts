@@ -209,7 +209,7 @@ test('a token of /v1 is taken over only where the annotation names it', async ()
   const id = formatId('eab', token.id);
   await expect(applyExternalBinding(ca, declaration(), spec(directory))).rejects.toMatchObject({
     kind: 'already_exists',
-    message: expect.stringContaining(`acmery.io/adopt: ${id}`),
+    message: expect.not.stringContaining(id),
   });
 
   const declared = declaration({ adopt: id });

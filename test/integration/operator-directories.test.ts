@@ -1,7 +1,7 @@
 // Directory: what the operator makes of one, who gets a slug, and what holds one that is to go.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { getDirectory } from '../../src/core/directories.ts';
-import { parseId } from '../../src/core/ids.ts';
+import { formatId, parseId } from '../../src/core/ids.ts';
 import { annotations } from '../../src/resources/annotations.ts';
 import type { ResourceKey } from '../../src/resources/resource.ts';
 import { eventually } from '../support/eventually.ts';
@@ -166,6 +166,24 @@ describe('of two with one slug', () => {
     await given.ready(webKey);
   });
 
+  test('nobody keeps a slug from others by an object that no CA cert lets in', async () => {
+    const squatter = aDirectory(
+      'squatter',
+      'issuing',
+      { slug: 'web', signingCertRef: { name: 'corp-root', namespace: 'acmery-system' } },
+      'shop',
+    );
+    given.objects.apply(squatter);
+    await given.told(keyOfManifest(squatter), { Ready: 'False RefNotPermitted' });
+    given.ca.clock.advance(1_000);
+    given.objects.apply(aSigningCert('corp-root'));
+    given.objects.apply(anIntermediate('issuing', 'corp-root'));
+    given.objects.apply(web);
+    await given.ready(webKey);
+    await given.visited(keyOfManifest(squatter));
+    expect(given.conditions(keyOfManifest(squatter)).Ready).toBe('False RefNotPermitted');
+  });
+
   test('one in another namespace is not named', async () => {
     await ready();
     given.ca.clock.advance(1_000);
@@ -185,8 +203,7 @@ describe('of two with one slug', () => {
     const { id } = await givenDirectory(given.ca, { issuer: await givenIntermediate(given.ca), slug: 'web' });
     given.objects.apply(web);
     await given.told(webKey, { Ready: 'False AlreadyExists', Accepted: 'False AlreadyExists' });
-    const adopt = /acmery\.io\/adopt: (dir_\w+)/.exec(given.message(webKey))?.[1];
-    given.objects.annotate(webKey, { [annotations.adopt]: adopt });
+    given.objects.annotate(webKey, { [annotations.adopt]: formatId('dir', id) });
     await given.ready(webKey);
     expect(uuidOf()).toBe(id);
     await given.recorded(webKey, 'Adopted');

@@ -25,6 +25,9 @@ export async function givenDirectoryObject(
   const directory = await givenDirectory(ca);
   const key: ResourceKey = { kind: 'Directory', namespace: 'acmery-system', name };
   const { metadata } = objects.apply({ ...key, spec: { allowedNamespaces: { from } } });
+  const { namespace: origin_namespace, name: origin_name, uid: origin_uid } = metadata;
+  const origin = { origin: 'kubernetes', origin_namespace, origin_name, origin_uid, origin_generation: 1 } as const;
+  await ca.database.db.updateTable('directories').set(origin).where('id', '=', directory.id).execute();
   setReady(ca, objects, key, metadata.generation, { id: formatId('dir', directory.id) });
   return directory;
 }

@@ -34,8 +34,17 @@ test.each([
     undefined,
   ],
 ])('%s', (_rule, objects, asking, expected) => {
-  const found = earlierClaimant(given(...objects), asking, 'web');
+  const found = earlierClaimant(given(...objects), asking, 'web', () => true);
   expect(found?.metadata.name).toBe(typeof expected === 'string' ? expected : expected?.metadata.name);
+});
+
+test.each([
+  ['one that can have it goes before an earlier one that cannot', ['second'], undefined],
+  ['while neither can, the earlier one has the claim', [], 'first'],
+  ['where only the earlier one can, it has the claim', ['first'], 'first'],
+])('%s', (_rule, able, expected) => {
+  const canHaveIt = ({ metadata: { name } }: Resource): boolean => able.includes(name);
+  expect(earlierClaimant(given(first, second), second, 'web', canHaveIt)?.metadata.name).toBe(expected);
 });
 
 test('a change says what was let go, and nothing where the name stays', () => {

@@ -51,6 +51,15 @@ test('what comes for a key while it is worked on makes exactly one more turn, an
   expect(await isEmpty(queue)).toBe(true);
 });
 
+test('a namespace with many keys delays those of others by one at a time', async () => {
+  const { queue, take } = aQueue();
+  for (const key of ['shop/a', 'shop/b', 'shop/c', 'shop/d', 'bank/a', 'bank/b', 'mail/a']) queue.add(key);
+  const taken = [];
+  for (let index = 0; index < 7; index++) taken.push(await take());
+  expect(taken).toEqual(['shop/a', 'bank/a', 'mail/a', 'shop/b', 'bank/b', 'shop/c', 'shop/d']);
+  expect(await isEmpty(queue)).toBe(true);
+});
+
 test('live changes go before what is looked at because we have just begun, and raise what waits there', async () => {
   const { queue, take } = aQueue();
   for (const key of ['a', 'b', 'c']) queue.add(key, 'low');
