@@ -13,7 +13,8 @@ import { openClusterSource } from '../kubernetes/source.ts';
 import { clusterCallerReview } from '../kubernetes/token-review.ts';
 import { clusterTrustMirror } from '../kubernetes/trust-mirror.ts';
 import type { Change, ResourceSource } from '../operator/ports.ts';
-import { caNamespacesOf, releaseNamespace, type World, type WorldOptions } from './world.ts';
+import { caNamespacesOf, releaseNamespace } from './namespaces.ts';
+import type { World, WorldOptions } from './world.ts';
 
 const LEASE = 'acmery';
 

@@ -7,8 +7,9 @@ import { folderEvents } from '../folder/folder-events.ts';
 import { folderOutputs } from '../folder/folder-outputs.ts';
 import { FolderSource } from '../folder/folder-source.ts';
 import { openStatusFiles } from '../folder/status-files.ts';
+import { caNamespacesOf, releaseNamespace } from './namespaces.ts';
 import { fileKeys } from './open-ca.ts';
-import { caNamespacesOf, releaseNamespace, type World, type WorldOptions } from './world.ts';
+import type { World, WorldOptions } from './world.ts';
 
 /** Throws SettingsError where there is no such folder. */
 export async function openFolderWorld({ settings, events, scope }: WorldOptions, folder: string): Promise<World> {

@@ -36,15 +36,3 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const { openClusterWorld } = await import('./cluster-world.ts');
   return (await openClusterWorld(options)) ?? { openKeys: () => fileKeys(settings), isCluster: false };
 }
-
-const NAMESPACE = 'acmery-system';
-
-/** The release namespace: the first that is there. */
-export const releaseNamespace = (
-  { namespace, podNamespace }: Settings,
-  ofCluster: string | undefined = undefined,
-): string => namespace ?? podNamespace ?? ofCluster ?? NAMESPACE;
-
-/** Undefined: everywhere. */
-export const caNamespacesOf = ({ caNamespaces }: Settings, release: string): readonly string[] | undefined =>
-  caNamespaces?.includes('*') ? undefined : (caNamespaces ?? [release]);

@@ -3,19 +3,16 @@ import type { Actor } from './caller.ts';
 import { CaError } from './errors.ts';
 import { formatId, parseId } from './ids.ts';
 import { changedMeanwhile, objectKinds } from './object-kinds.ts';
-import { type Author, customResourceKinds, type DeclaredKind, type OwnedState, requireChangeable } from './origin.ts';
+import {
+  type Author,
+  customResourceKinds,
+  type Declared,
+  type DeclaredKind,
+  type OwnedState,
+  requireChangeable,
+} from './origin.ts';
 
-/**
- * `uid` and `generation` fence every write: a row that a later generation, or an object of another uid, has written is not
- * changed by an earlier one. `adopt` is the id of a row of /v1 that the object is to take over.
- */
-export type Declared = {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly generation: number;
-  readonly adopt?: string;
-};
+export type { Declared };
 
 /** What applying a declaration came to. `adopted`: the row was there, and was another object's, or nobody's. */
 export type AppliedAs = 'created' | 'adopted' | 'updated' | 'unchanged';

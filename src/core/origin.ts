@@ -1,7 +1,6 @@
 // Who made a row, and who may change it: Git stays the one master of what it declares.
 import type { Fence, Owner } from '../store/origin.ts';
 import type { Actor } from './caller.ts';
-import type { Declared } from './declared.ts';
 import { CaError } from './errors.ts';
 import { type ObjectKind, objectKinds } from './object-kinds.ts';
 
@@ -26,6 +25,18 @@ export const customResourceKinds = {
   external_binding: 'ExternalBinding',
   acme_key: 'AcmeKey',
 } as const satisfies Record<DeclaredKind, string>;
+
+/**
+ * `uid` and `generation` fence every write: a row that a later generation, or an object of another uid, has written is not
+ * changed by an earlier one. `adopt` is the id of a row of /v1 that the object is to take over.
+ */
+export type Declared = {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly generation: number;
+  readonly adopt?: string;
+};
 
 /** Who acts; a custom resource with its state, which fences what it writes. */
 export type Author = Actor & { readonly declared?: Declared };
