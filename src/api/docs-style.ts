@@ -20,4 +20,11 @@ table { width: 100%; border-collapse: collapse; }
 th, td { padding: .35rem .5rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td:last-child { min-width: 12rem; }
 td:first-child code { white-space: nowrap; }
+@media (max-width: 40rem) {
+  h1 { font-size: 1.5rem; }
+  table, tbody, tr, td { display: block; }
+  tr { padding: .35rem 0; border-bottom: 1px solid var(--line); }
+  td { padding: .1rem 0; border: 0; }
+  td:first-child code { white-space: normal; }
+}
 `;

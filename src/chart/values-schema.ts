@@ -60,7 +60,7 @@ const service = closed({
   loadBalancerSourceRanges: listOf(text),
 });
 const role = closed({ replicas: count(0), memory: textOf(`^(${memory})?$`), cpu: text });
-const securedIngress = closed({ host: text, tlsSecret: text, annotations: texts });
+const securedIngress = { host: text, tlsSecret: text, annotations: texts };
 const route = closed({ hostnames: listOf(text), parentRefs: listOf(asItIs) });
 const peers = listOf(asItIs);
 const monitor = closed({ enabled: flag, interval: text, labels: texts });
@@ -122,8 +122,8 @@ export const valuesSchema = (): Schema => ({
     services: closed({ acme: service, api: service, http: service }),
     ingress: closed({
       className: text,
-      acme: securedIngress,
-      api: securedIngress,
+      acme: closed(securedIngress),
+      api: closed({ ...securedIngress, ui: flag }),
       http: closed({ host: text, annotations: texts }),
     }),
     gateway: closed({ tlsRouteApiVersion: text, acme: route, api: route, http: route }),

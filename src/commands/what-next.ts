@@ -23,7 +23,12 @@ export async function whatNext(app: App, settings: Settings): Promise<string> {
       ? []
       : [['EAB pair', `${join(bound.place, 'kid')}  ${join(bound.place, 'secret')}`]]),
     ...(anchorsFile === undefined ? [] : [['trust', `${anchorsFile}   (anchor of the HTTPS of ACME and /v1)`]]),
-    ...(api === undefined ? [] : [['/v1', `${api}/v1   (documentation: ${api}/v1/docs)`]]),
+    ...(api === undefined
+      ? []
+      : [
+          ['/v1', `${api}/v1   (documentation: ${api}/v1/docs)`],
+          ['to look at', `${api}/ui   (with the token of below)`],
+        ]),
     ...(doors === undefined
       ? []
       : [['publication', `${atLocalhost(doors.http.url)}   (CRLs, OCSP and CA certificates)`]]),

@@ -9,7 +9,7 @@ import { found } from './object-kinds.ts';
 import { type NameOrId, type Page, type PageRequest, pageOf } from './paging.ts';
 
 /** Each is counted to MOST_COUNTED and no further. */
-export type ShownCounts = {
+type ShownCounts = {
   readonly accounts: number;
   readonly unusedTokens: number;
   readonly openOrders: number;

@@ -13,7 +13,7 @@ export type PageInput = {
   readonly path: string;
 };
 
-export type PageContent = {
+type PageContent = {
   /** The title and first heading. */
   readonly title: string;
   readonly body: Html;

@@ -6,7 +6,7 @@ import type { PagePlace } from '../core/order-report.ts';
 import { unknownCursor } from '../core/paging.ts';
 import type { LinkedKind } from './parts/links.ts';
 
-export const ROWS_OF_PAGE = 25;
+const ROWS_OF_PAGE = 25;
 
 /** The uuid in `<kind>_id`. Throws `invalid` for what is no id of this kind. */
 export function idIn(query: URLSearchParams, kind: LinkedKind): string | undefined {

@@ -28,7 +28,7 @@ export const endedCookie = `${NAME}=; Max-Age=0; ${ATTRIBUTES}`;
 export const hasSessionCookie = (head: HttpHead): boolean => cookiesOf(head).length > 0;
 
 /** The token of a session that has not ended; undefined for every other cookie. Throws `unavailable`. */
-export async function tokenOfSession(ca: Ca, head: HttpHead): Promise<string | undefined> {
+async function tokenOfSession(ca: Ca, head: HttpHead): Promise<string | undefined> {
   const [cookie, ...others] = cookiesOf(head);
   // Another host of the domain can set a second one: then nobody knows which is ours.
   if (cookie === undefined || others.length > 0) return undefined;

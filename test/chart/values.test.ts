@@ -49,6 +49,18 @@ test.for(Object.entries(chartCases))('the program takes the environment of %s', 
   expect(loadSettings({ flags: {}, env })).toMatchObject({ dataDir: '/var/lib/acmery' });
 });
 
+test('an Ingress for /v1 leads to the pages for people only where that is said', async () => {
+  const pathsOf = async (ui: boolean | undefined) => {
+    const api = { host: 'acmery.corp.example', ...(ui !== undefined && { ui }) };
+    const manifests = await chartManifests({ ingress: { api } });
+    return manifests
+      .filter(({ kind }) => kind === 'Ingress')
+      .flatMap(({ spec }) => [...JSON.stringify(spec).matchAll(/"path":"([^"]*)"/g)].map(([, path]) => path));
+  };
+  expect(await pathsOf(undefined)).toEqual(['/v1']);
+  expect(await pathsOf(true)).toEqual(['/v1', '/ui']);
+});
+
 test('its names are in the certificate of our own HTTPS', async () => {
   const env = environmentOf(await chartManifests(chartCases.outside));
   expect(env.ACMERY_TLS_NAMES?.split(',')).toEqual([

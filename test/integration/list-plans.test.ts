@@ -4,20 +4,23 @@ import { acmeKeyLifecycle } from '../../src/lifecycles/acme-key.ts';
 import { statesOf } from '../../src/lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../../src/lifecycles/order.ts';
 import { listAcmeKeyRows } from '../../src/store/acme-keys.ts';
+import { listLiveCertsAcross, listOrdersAcross } from '../../src/store/across.ts';
 import { listAuditRows } from '../../src/store/audit-events.ts';
+import { listCaTreeRows } from '../../src/store/ca-tree.ts';
 import type { Db } from '../../src/store/database.ts';
 import { listDirectoryRows } from '../../src/store/directories.ts';
+import { countInDirectories } from '../../src/store/directory-counts.ts';
 import { listExternalBindingRows } from '../../src/store/external-bindings.ts';
 import { countLiveLeaves, type IssuedCertFilter, listIssuedCertRows } from '../../src/store/issued-certs.ts';
-import type { PageRequest } from '../../src/store/keyset.ts';
 import { listOrderRows } from '../../src/store/orders.ts';
+import { findCertIdsOfKey } from '../../src/store/shown-certs.ts';
 import { listSigningCertRows } from '../../src/store/signing-certs.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
-import { counts, idOf, notable, recordId, seedMillionCerts } from '../support/million-certs.ts';
-import { openPlanner, type Plan, type Planner, planModes } from '../support/plans.ts';
+import { type Bounds, faultOf, LIMIT, type ListPage, ofPage, pagesOf } from '../support/list-bounds.ts';
+import { counts, idOf, notable, seedMillionCerts } from '../support/million-certs.ts';
+import { openPlanner, type Planner, planModes } from '../support/plans.ts';
 import { now } from '../support/rows.ts';
 
-const LIMIT = 50;
 const SEEDING_MS = 600_000;
 
 let database: TestDatabase;
@@ -32,26 +35,9 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-type Page = PageRequest<'id' | 'name'>;
-type List = (db: Db, page: Page) => Promise<unknown>;
+type List = (db: Db, page: ListPage) => Promise<unknown>;
 
-/** Pages from the begin, and after items at the begin, in the middle and at the end of the whole table. */
-const pagesOf = (table: keyof typeof counts, sorts: readonly Page['sort'][]): readonly Page[] => {
-  const idIn = table === 'audit' ? recordId : idOf;
-  const cursors = [undefined, ...[0.01, 0.5, 0.99].map((part) => idIn(part * counts[table]))];
-  return sorts.flatMap((sort) =>
-    (['asc', 'desc'] as const).flatMap((direction) =>
-      cursors.map((after) => ({ limit: LIMIT, direction, sort, ...(after !== undefined && { after }) })),
-    ),
-  );
-};
-
-type Bounds = { readonly rows: number; readonly pages: number };
-
-/** Each row may lie on a page of its own; finding the begin takes a page per level of each index. */
-const ofPage: Bounds = { rows: 3 * (LIMIT + 1) + 10, pages: 3 * (LIMIT + 1) + 60 };
-
-async function expectBounded(pages: readonly Page[], list: List, bounds: Bounds = ofPage): Promise<void> {
+async function expectBounded(pages: readonly ListPage[], list: List, bounds: Bounds = ofPage): Promise<void> {
   const faults: unknown[] = [];
   for (const mode of planModes)
     for (const page of pages)
@@ -60,15 +46,6 @@ async function expectBounded(pages: readonly Page[], list: List, bounds: Bounds 
         if (fault !== undefined) faults.push({ fault, mode, page, ...plan });
       }
   expect(faults).toEqual([]);
-}
-
-function faultOf({ scans, rowsRead, rowsSorted, pages }: Plan, bounds: Bounds): string | undefined {
-  const scan = scans.find((kind) => !/^(Index|Index Only|Bitmap Index|Bitmap Heap) Scan$/.test(kind));
-  if (scan !== undefined) return scan;
-  if (rowsRead > bounds.rows) return `${rowsRead} rows read`;
-  if (rowsSorted > bounds.rows) return `${rowsSorted} rows sorted`;
-  if (pages > bounds.pages) return `${pages} pages looked at`;
-  return undefined;
 }
 
 describe('issued certs', () => {
@@ -260,4 +237,48 @@ describe('audit events', () => {
     ['of an object and by an actor', { objectId: idOf(notable.changedObject), actor: 'busy' }],
     ['of an object and by a rare actor', { objectId: idOf(notable.changedObject), actor: 'a7' }],
   ])('%s', (_, filter) => expectBounded(pagesOf('audit', ['id']), (db, page) => listAuditRows(db, filter, page)));
+});
+
+describe('the pages for people', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => idOf(index + 1));
+  /** Of each a page, and the way to its begin. */
+  const ofHundred: Bounds = { rows: 100 * (LIMIT + 1) + 100, pages: 100 * (LIMIT + 1 + 12) };
+
+  test('count in directories, no further than asked', () =>
+    expectBounded(
+      [{ limit: 1, direction: 'asc', sort: 'id' }],
+      (db) => countInDirectories(db, hundred.slice(0, 25), { now, since: idOf(0.9 * counts.orders), most: 100 }),
+      { rows: 25 * 9 * 100, pages: 25 * 9 * 60 },
+    ));
+  test.each(statesOf(orderLifecycle))('list orders in state %s of many directories', (state) =>
+    expectBounded(
+      pagesOf('orders', ['id']),
+      (db, { limit, after }) => listOrdersAcross(db, state, { ids: hundred, limit, after }),
+      ofHundred,
+    ),
+  );
+  test('list what ends next of many CA certs', () =>
+    expectBounded(
+      pagesOf('issued_certs', ['id']),
+      (db, { limit, after }) => listLiveCertsAcross(db, now, { ids: hundred, limit, after }),
+      ofHundred,
+    ));
+  test('list the newest orders of all, and CA certs with their CRLs', async () => {
+    await expectBounded(pagesOf('orders', ['id']), (db, page) => listOrderRows(db, {}, page, now));
+    await expectBounded(pagesOf('signing_certs', ['id']), (db, page) => listCaTreeRows(db, page), {
+      rows: 2 * ofPage.rows,
+      pages: 2 * ofPage.pages,
+    });
+  });
+  test('find certificates by name, serial number and key alone', async () => {
+    const pages = pagesOf('issued_certs', ['id']);
+    const byName: Bounds = { ...ofPage, pages: ofPage.pages + LIMIT };
+    for (const filter of [
+      { subject: notable.hotName },
+      { subject: notable.rareName },
+      { serial: Buffer.from('01ff', 'hex') },
+    ])
+      await expectBounded(pages, (db, page) => listIssuedCertRows(db, filter, page, now), byName);
+    await expectBounded(pages.slice(0, 1), (db) => findCertIdsOfKey(db, Buffer.from('thumbprint'), LIMIT));
+  });
 });

@@ -4,6 +4,7 @@ import { formatId } from '../../src/core/ids.ts';
 import { uiPolicy } from '../../src/ui/headers.ts';
 import { uiPages } from '../../src/ui/routes.ts';
 import { eventually } from '../support/eventually.ts';
+import { buildDueCrls } from '../support/given-crl.ts';
 import { givenDirectory } from '../support/given-directory.ts';
 import { givenIssuedCert } from '../support/given-issued-cert.ts';
 import { type GivenAccount, givenAccount, givenOrder } from '../support/given-order.ts';
@@ -273,6 +274,14 @@ test('every page shows what means harm as text, and runs nothing', async () => {
   expect(text).toContain('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;img src=x onerror=alert(2)&gt;&#39;');
 });
 
+test('a service that is well says so, to readers no more than they may see', async () => {
+  await using own = await testUi();
+  await givenDirectory(own.ca);
+  await buildDueCrls(own.ca);
+  expect(textOf((await own.page('/ui', 'admin')).text)).toContain('calm Nothing needs attention now.');
+  expect(textOf((await own.page('/ui', 'read')).text)).toContain('calm Nothing that you may see needs attention now.');
+});
+
 describe('an empty service', () => {
   test('says what to do first, in words that /v1 and the custom resources take', async () => {
     await using own = await testUi();
@@ -320,6 +329,7 @@ describe('what goes wrong', () => {
   test('a form that is too long, or of a method that is not taken', async () => {
     const long = await ui.ask('/ui/sign-in', { form: { token: 'a'.repeat(20_000) } });
     expect(long.status).toBe(413);
+    expect(long.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(textOf(long.text)).toContain('Body too large');
     expect((await ui.ask('/ui/sign-in', { method: 'PUT' })).status).toBe(405);
   });
@@ -330,6 +340,7 @@ describe('what goes wrong', () => {
     await own.ca.database.close();
     const answer = await own.ask('/ui', { cookie });
     expect(answer.status).toBe(503);
+    expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(answer.headers['retry-after']).toMatch(/^[1-5]$/);
     expect(textOf(answer.text)).toContain('The database does not answer for the moment. Try again.');
     expect(answer.headers['set-cookie']).toBeUndefined();

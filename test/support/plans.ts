@@ -10,7 +10,7 @@ type PlanMode = (typeof planModes)[number];
 
 export type Plan = {
   readonly sql: string;
-  /** Kinds of the nodes that read rows of a table, and the indexes that they use. A partition may be empty. */
+  /** Kinds of the nodes that read rows of a table, not of a function, and the indexes that they use. A partition may be empty. */
   readonly scans: readonly string[];
   readonly indexes: readonly string[];
   /** Rows that the scans read, those that a filter dropped too. */
@@ -71,7 +71,8 @@ async function planOf(db: Db, mode: PlanMode, { sql: statement, parameters }: Co
     if (root === undefined) throw new Error('Postgres gave no plan.');
     const nodes = flatten(root);
     const scans = nodes.filter(
-      (node) => /Scan$/.test(node['Node Type']) && !/^(CTE|Subquery)/.test(node['Node Type']) && rowsOf(node) > 0,
+      (node) =>
+        /Scan$/.test(node['Node Type']) && !/^(CTE|Subquery|Function)/.test(node['Node Type']) && rowsOf(node) > 0,
     );
     return {
       sql: statement,

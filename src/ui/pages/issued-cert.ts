@@ -17,7 +17,7 @@ export const showIssuedCert: Show = async ({ ca, id, now }) => {
   return { title: `Certificate for ${first}`, body: issuedCertPage(cert, names, now) };
 };
 
-export const issuedCertPage = (cert: CertReport, names: ReadonlyMap<string, string>, now: Date): Html => html`
+const issuedCertPage = (cert: CertReport, names: ReadonlyMap<string, string>, now: Date): Html => html`
 ${fields(rowsOf(cert, names, now))}
 <h2>To copy</h2>
 ${folded('Certificate (PEM)', cert.publicCert)}

@@ -22,7 +22,7 @@ export const showOrder: Show = async ({ ca, id, now }) => {
   return { title: `Order for ${first}`, body: orderPage(order, names, now) };
 };
 
-export const orderPage = (order: OrderReport, names: ReadonlyMap<string, string>, now: Date): Html => html`
+const orderPage = (order: OrderReport, names: ReadonlyMap<string, string>, now: Date): Html => html`
 ${failure(order)}
 ${fields(rowsOf(order, names, now))}
 <h2>Names and their validation</h2>

@@ -30,7 +30,7 @@ export const showOverview: Show = async ({ ca, caller, now }) => {
   const hasDirectory = directories.items.length > 0;
   return {
     title: 'Overview',
-    body: html`${hasDirectory || tree?.nodes.length ? attention([...(tree === undefined ? [] : caWorries(tree, now)), ...directories.items.flatMap(directoryWorries)]) : undefined}
+    body: html`${hasDirectory || tree?.nodes.length ? attention(worriesOf(directories.items, tree, now), tree !== undefined) : undefined}
 ${tree && html`<h2>CA certs</h2>${caTreeTable(tree, now)}`}
 <h2>Directories</h2>
 ${directoriesTable(directories.items)}
@@ -48,9 +48,15 @@ ${certsTable(ending.items, namesOfCerts, now, 'Valid certificates, those that en
   };
 };
 
-const attention = (worries: readonly Html[]): Html =>
+const worriesOf = (directories: readonly ShownDirectory[], tree: CaTree | undefined, now: Date): readonly Html[] => [
+  ...(tree === undefined ? [] : caWorries(tree, now)),
+  ...directories.flatMap(directoryWorries),
+];
+
+/** Who does not see the CA certs is not told that they are well. */
+const attention = (worries: readonly Html[], seesAll: boolean): Html =>
   worries.length === 0
-    ? html`<p class="notice good">${toned('good', 'calm')} Nothing needs attention now.</p>`
+    ? html`<p class="notice good">${toned('good', 'calm')} ${seesAll ? 'Nothing' : 'Nothing that you may see'} needs attention now.</p>`
     : html`<section class="notice wait" aria-labelledby="attention"><h2 id="attention">Needs attention</h2>
 <ul>${worries.map((worry) => html`<li>${worry}</li>`)}</ul></section>`;
 

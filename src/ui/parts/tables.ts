@@ -2,7 +2,7 @@
 // roles are written out, because a table that is laid out anew is otherwise none to a screen reader.
 import { type Html, html } from '../../html/html.ts';
 
-export type Column<Row> = {
+type Column<Row> = {
   readonly head: string;
   readonly cell: (row: Row) => Html | string | number;
   /** Numbers stand at the right. */
