@@ -36,16 +36,22 @@ export async function releaseExternalBinding(
   await writeExternalBinding(ca, customResource(declared), row, { orphaned_at: ca.clock.now() }, declared);
 }
 
-/** Deletes the token of an object that is gone, used or not; an account that was made with it lives on. */
-export async function forgetExternalBinding(ca: Ca, owner: Owner): Promise<void> {
+/** An object by its name, and which of those that had the name. */
+type OwnerUid = Owner & Pick<Fence, 'uid'>;
+
+/**
+ * Deletes the token of an object that is gone, used or not; an account that was made with it lives on. Nothing where the
+ * token is that of another object of the name: who learns late that the first is gone may find the next one there.
+ */
+export async function forgetExternalBinding(ca: Ca, owner: OwnerUid): Promise<void> {
   const row = await findDeclaredBinding(ca.database.db, owner);
-  if (row === undefined || row.orphaned_at !== null) return;
-  const { origin_uid: uid, origin_generation: generation } = row;
-  if (uid !== null && generation !== null) await remove(ca, row, { ...owner, uid, generation }, false);
+  if (row === undefined || row.orphaned_at !== null || row.origin_uid !== owner.uid) return;
+  const { origin_generation: generation } = row;
+  if (generation !== null) await remove(ca, row, { ...owner, generation }, false);
 }
 
 /** The custom resources that tokens belong to, whether they are there or not. */
-export const externalBindingOwners = (ca: Ca): Promise<readonly Owner[]> => listBindingOwners(ca.database.db);
+export const externalBindingOwners = (ca: Ca): Promise<readonly OwnerUid[]> => listBindingOwners(ca.database.db);
 
 async function remove(ca: Ca, { id }: DeclaredBindingRow, by: Owner & Fence, revokesAccount: boolean): Promise<void> {
   const now = ca.clock.now();

@@ -1,11 +1,16 @@
 // Objects of a folder as they were last known, a file each: uid, generation and status survive a restart with them.
+import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { dump, load } from 'js-yaml';
-import { API_VERSION, kindNames, type Resource, type ResourceKey } from '../resources/resource.ts';
+import { API_VERSION, keyOf, kindNames, type Resource, type ResourceKey } from '../resources/resource.ts';
 import { writeWhole } from './whole-file.ts';
 
 const READ_BY_ALL = 0o644;
+/** Of file systems; names of Kubernetes have up to 253 characters, and are a part of ours. */
+const LONGEST_FILE_NAME = 255;
+/** Paths of outputs are made of them. */
+const NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 const NOTE =
   '# Written by Acmery: the status of an object of this folder. To change the object, change its own file.\n';
 
@@ -44,8 +49,12 @@ export class StatusFiles {
   /** What is not a status file, or is damaged, is as good as lost: its object begins anew. */
   async read(): Promise<readonly Resource[]> {
     const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.yaml')).sort();
-    const objects = await Promise.all(names.map((name) => readObject(join(this.#folder, name))));
-    return objects.filter((object) => object !== undefined);
+    const objects = await Promise.all(
+      names.map(async (name) => ({ name, object: await readObject(join(this.#folder, name)) })),
+    );
+    return objects.flatMap(({ name, object }) =>
+      object !== undefined && fileNameOf(keyOf(object)) === name ? [object] : [],
+    );
   }
 
   write(resource: Resource): Promise<void> {
@@ -71,9 +80,15 @@ export class StatusFiles {
     return done;
   }
 
-  #pathOf({ kind, namespace, name }: ResourceKey): string {
-    return join(this.#folder, `${kind.toLowerCase()}.${namespace}.${name}.yaml`);
+  #pathOf(key: ResourceKey): string {
+    return join(this.#folder, fileNameOf(key));
   }
+}
+
+function fileNameOf({ kind, namespace, name }: ResourceKey): string {
+  const whole = `${kind.toLowerCase()}.${namespace}.${name}.yaml`;
+  if (whole.length <= LONGEST_FILE_NAME) return whole;
+  return `${kind.toLowerCase()}.${namespace}.${createHash('sha256').update(name).digest('hex')}.yaml`;
 }
 
 async function readObject(path: string): Promise<Resource | undefined> {
@@ -87,5 +102,9 @@ async function readObject(path: string): Promise<Resource | undefined> {
 
 function isResource({ apiVersion, kind, metadata, spec }: Partial<Resource>): boolean {
   const isOurs = apiVersion === API_VERSION && kindNames.some((name) => name === kind);
-  return isOurs && typeof metadata?.uid === 'string' && Number.isInteger(metadata.generation) && spec !== undefined;
+  if (!isOurs || spec === undefined || metadata === undefined) return false;
+  const { namespace, name, uid, generation } = metadata;
+  return isName(namespace) && isName(name) && typeof uid === 'string' && Number.isInteger(generation);
 }
+
+const isName = (name: unknown): boolean => typeof name === 'string' && NAME.test(name);

@@ -98,7 +98,7 @@ async function correct(context: Context, output: Output, found: Stored, wanted: 
   const { cluster, owner, signal } = context;
   const path = pathOf(owner, output);
   const { uid, resourceVersion, ownerReferences = [] } = found.metadata;
-  const strays = Object.keys(found.data ?? {}).filter((key) => !(key in wanted.data));
+  const strays = Object.keys(found.data ?? {}).filter((key) => !Object.hasOwn(wanted.data, key));
   const hasFormerOwner = controllerOf(found)?.uid !== owner.metadata.uid;
   if (strays.length > 0 || hasFormerOwner) {
     const others = ownerReferences.filter(({ controller }) => controller !== true);

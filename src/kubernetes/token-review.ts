@@ -13,6 +13,8 @@ type ReviewOptions = {
   readonly events: Events;
   /** Milliseconds from any start, which never go back. */
   readonly elapsedMs?: () => number;
+  /** So many answers of each sort. */
+  readonly mostRemembered?: number;
 };
 
 /** Tokens for other services are none for us. */
@@ -33,10 +35,13 @@ export function clusterCallerReview({
   cluster,
   events,
   elapsedMs = () => performance.now(),
+  mostRemembered = REMEMBERED,
 }: ReviewOptions): CallerReview {
   // Tokens themselves are not kept.
   const secret = randomBytes(32);
-  const remembered = new Recent<Remembered>(REMEMBERED);
+  // Apart: anybody can send tokens without end that are none, and must not drive out those that are.
+  const allowed = new Recent<Remembered>(mostRemembered);
+  const denied = new Recent<Remembered>(mostRemembered);
   const underWay = new Map<string, Promise<Review>>();
   const places = new Places(AT_ONCE, WAITING);
 
@@ -54,7 +59,9 @@ export function clusterCallerReview({
     events.callerReviewed({ outcome: review.outcome });
     if (review.outcome !== 'unavailable') {
       const isAllowed = review.outcome === 'known' && review.caller.permission !== undefined;
-      remembered.set(digest, { review, untilMs: elapsedMs() + (isAllowed ? ALLOW_MS : DENY_MS) });
+      if (!isAllowed) allowed.delete(digest);
+      const [answers, forMs] = isAllowed ? [allowed, ALLOW_MS] : [denied, DENY_MS];
+      answers.set(digest, { review, untilMs: elapsedMs() + forMs });
     }
     return review;
   }
@@ -62,7 +69,7 @@ export function clusterCallerReview({
   return {
     async review(token, signal) {
       const digest = createHmac('sha256', secret).update(token).digest('base64');
-      const known = remembered.get(digest);
+      const known = allowed.get(digest) ?? denied.get(digest);
       if (known !== undefined && elapsedMs() < known.untilMs) return known.review;
       let asked = underWay.get(digest);
       if (asked === undefined) {

@@ -32,6 +32,8 @@ export class Controller<R extends Resource> {
   readonly #settled: ControllerOptions['settled'];
   readonly #queue: WorkQueue;
   readonly #keys = new Map<string, ResourceKey>();
+  /** Of the objects that had these names when they were last heard of. */
+  readonly #uids = new Map<string, string>();
   readonly #writer: StatusWriter;
 
   constructor(operator: OperatorContext, reconciler: Reconciler<R>, { random, settled }: ControllerOptions) {
@@ -44,9 +46,11 @@ export class Controller<R extends Resource> {
     this.#queue = new WorkQueue({ now: () => clock.now(), random, events: events.workQueue(reconciler.kind) });
   }
 
-  enqueue(key: ResourceKey, priority: Priority = 'high'): void {
+  /** `uid` where it is known which object has the name, or had it last. */
+  enqueue(key: ResourceKey, priority: Priority = 'high', uid?: string): void {
     const text = textOf(key);
     this.#keys.set(text, key);
+    if (uid !== undefined) this.#uids.set(text, uid);
     this.#queue.add(text, priority);
   }
 
@@ -61,6 +65,7 @@ export class Controller<R extends Resource> {
     await Promise.all(Array.from({ length: concurrency }, () => this.#work(signal)));
     this.#queue.clear();
     this.#keys.clear();
+    this.#uids.clear();
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -112,13 +117,15 @@ export class Controller<R extends Resource> {
   }
 
   async #settleGone(text: string, key: ResourceKey, signal: AbortSignal): Promise<Result> {
+    const uid = this.#uids.get(text);
     const result = await resultOf(async () => {
-      await this.#reconciler.gone?.(this.#operator, key, signal);
+      if (uid !== undefined) await this.#reconciler.gone?.(this.#operator, { ...key, uid }, signal);
       return done;
     });
     if (result.outcome === 'retry') return result;
     this.#queue.forget(text);
     this.#keys.delete(text);
+    this.#uids.delete(text);
     this.#writer.forget(text);
     this.#settled?.(key);
     return result;

@@ -79,7 +79,7 @@ export const externalBindingReconciler: Reconciler<ExternalBindingResource> = {
   concurrency: CONCURRENCY,
   steps: [unknownAtFirst('SecretSynced', 'Bound'), keyIdFits, secretNameFits, firstToClaim, tokenApplied],
   deletion: [released],
-  gone: ({ ca }, key) => forgetExternalBinding(ca, key),
+  gone: ({ ca }, object) => forgetExternalBinding(ca, object),
   origins: async ({ ca }) => (await externalBindingOwners(ca)).map((owner) => ({ kind: 'ExternalBinding', ...owner })),
   claims: (resource) => [claimOf(keyIdOf(resource))],
   showsToReferrers: () => false,

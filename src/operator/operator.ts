@@ -6,7 +6,7 @@ import { ClaimIndex } from './claims.ts';
 import { isReady, wasReady } from './conditions.ts';
 import { Controller } from './controller.ts';
 import type { Change, Leadership } from './ports.ts';
-import type { OperatorContext } from './reconciler.ts';
+import type { Gone, OperatorContext } from './reconciler.ts';
 import { reconcilers, relationsOf } from './reconcilers.ts';
 import { ReferrerIndex } from './references.ts';
 
@@ -88,7 +88,7 @@ class Operator {
     const released = this.#claimants.change(before, after);
     if (!this.#isLeading) return;
     if (after !== undefined) this.#controllers[key.kind].shown(after);
-    if (needsVisit(before, after)) this.#enqueue(key);
+    if (needsVisit(before, after)) this.#enqueue(key, (after ?? before)?.metadata.uid);
     if (showsToReferrers(before, after)) this.#wakeReferrers(key);
     if (isLeaving(before, after)) this.#wakeWaiting(before ?? after);
     if (released.length === 0) return;
@@ -117,12 +117,12 @@ class Operator {
   #enqueueAll(): void {
     for (const kind of kindNames) {
       for (const resource of this.#context.source.list(kind))
-        this.#controllers[kind].enqueue(keyOf(resource), 'glance');
+        this.#controllers[kind].enqueue(keyOf(resource), 'glance', resource.metadata.uid);
     }
   }
 
-  #enqueue(key: ResourceKey): void {
-    this.#controllers[key.kind].enqueue(key);
+  #enqueue(key: ResourceKey, uid?: string): void {
+    this.#controllers[key.kind].enqueue(key, 'high', uid);
   }
 
   /** Whoever is ready probably stays as it is, and need not be looked at thoroughly. */
@@ -147,13 +147,13 @@ class Operator {
     const { ca, source } = this.#context;
     let missed = new Set<string>();
     const task = async (): Promise<void> => {
-      const missing: ResourceKey[] = [];
+      const missing: Gone[] = [];
       for (const kind of kindNames) {
         const origins = (await relationsOf(kind).origins?.(this.#context)) ?? [];
-        missing.push(...origins.filter((key) => source.get(key) === undefined));
+        missing.push(...origins.filter((object) => source.get(object) === undefined));
       }
-      for (const key of missing) if (missed.has(keyText(key))) this.#enqueue(key);
-      missed = new Set(missing.map(keyText));
+      for (const object of missing) if (missed.has(textOf(object))) this.#enqueue(keyOfGone(object), object.uid);
+      missed = new Set(missing.map(textOf));
     };
     const onError = (error: unknown): void => ca.events.taskFailed({ task: 'origin_comparison', attempt: 1, error });
     const comparing = new Periodic({ intervalMs: this.#comparisonMs, task, onError });
@@ -161,6 +161,10 @@ class Operator {
     return comparing;
   }
 }
+
+const keyOfGone = ({ kind, namespace, name }: Gone): ResourceKey => ({ kind, namespace, name });
+
+const textOf = (object: Gone): string => `${keyText(object)} ${object.uid}`;
 
 /** Not for a status that we have written ourselves. */
 function needsVisit(before: Resource | undefined, after: Resource | undefined): boolean {

@@ -68,14 +68,17 @@ export type Reconciler<R extends Resource> = {
   /** What has to be done before it may go, in order; one that waits or stalls holds it. */
   readonly deletion: readonly Step<R>[];
   /** An object that had no finalizer is gone: what it left behind is settled. */
-  gone?(operator: OperatorContext, key: ResourceKey, signal: AbortSignal): Promise<void>;
+  gone?(operator: OperatorContext, object: Gone, signal: AbortSignal): Promise<void>;
   /** Those for which `gone` may have something to settle, whether their objects are there or not. */
-  origins?(operator: OperatorContext): Promise<readonly ResourceKey[]>;
+  origins?(operator: OperatorContext): Promise<readonly Gone[]>;
   /** Names that only one object can hold, such as `slug/web`: when one lets go, the others look again. */
   claims?(resource: R): readonly string[];
   /** Whether those who refer to it can see a difference. */
   showsToReferrers(before: R, after: R): boolean;
 };
+
+/** An object that is gone: another one may have its name now. */
+export type Gone = ResourceKey & { readonly uid: string };
 
 export const done: Outcome = { outcome: 'done' };
 

@@ -154,12 +154,14 @@ export const findKeyIdHolder = (
     .executeTakeFirst();
 
 /** The custom resources that have a token, whether they are there or not. */
-export async function listBindingOwners(db: Db): Promise<readonly Owner[]> {
-  const { rows } = await sql<Owner>`
-    select origin_namespace as namespace, origin_name as name from external_bindings
+export async function listBindingOwners(db: Db): Promise<readonly BindingOwner[]> {
+  const { rows } = await sql<BindingOwner>`
+    select origin_namespace as namespace, origin_name as name, origin_uid as uid from external_bindings
      where origin = 'kubernetes' and deleted_at is null and orphaned_at is null`.execute(db);
   return rows;
 }
+
+type BindingOwner = Owner & Pick<Fence, 'uid'>;
 
 const textOf = ({ namespace, name }: { readonly [Part in keyof Owner]: string | null }): string =>
   `${namespace}/${name}`;

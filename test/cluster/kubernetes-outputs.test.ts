@@ -81,7 +81,8 @@ test('one that was made before is read, and not sent where it is equal', async (
 test('one that differs is made equal, keys that are no longer wanted included', async () => {
   await using it = await given();
   await it.outputs.apply(it.owner, eab({ kid: 'shop.a', secret: 'old', 'ca.crt': 'anchor' }), never);
-  const body = { metadata: { labels: { team: 'shop' } }, data: { kid: base64('changed'), stray: base64('x') } };
+  const data = { kid: base64('changed'), stray: base64('x'), constructor: base64('y') };
+  const body = { metadata: { labels: { team: 'shop' } }, data };
   const path = `${it.path}/a-eab`;
   await it.admin.request({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
   expect(await it.outputs.apply(it.owner, eab({ kid: 'shop.a', secret: 'new' }), never)).toBe('corrected');

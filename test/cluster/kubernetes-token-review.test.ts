@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 
 const AUDIENCE = ['acmery.io'];
 
-async function given() {
+async function given(options: { readonly mostRemembered?: number } = {}) {
   const cluster = await testCluster();
   const namespace = await cluster.namespace();
   await cluster.serviceAccount(namespace, 'deployer');
@@ -19,6 +19,7 @@ async function given() {
     cluster: await cluster.openAs(reviewer),
     events: telemetry().events,
     elapsedMs: () => clock.atMs,
+    ...options,
   });
   return {
     cluster,
@@ -77,6 +78,17 @@ test('a yes is remembered for 30 s, a no for 5 s', async () => {
   await mayUseNothing(it.admin, it.namespace);
   expect(await permissionAt(34_999)).toBe('write');
   expect(await permissionAt(35_000)).toBeUndefined();
+});
+
+test('tokens that are none drive no others out', async () => {
+  await using it = await given({ mostRemembered: 2 });
+  const token = await it.token(AUDIENCE);
+  await mayUse(it.admin, it.namespace, ['write']);
+  const known = { outcome: 'known', caller: { name: it.name, permission: 'write' } };
+  expect(await it.review(token)).toEqual(known);
+  for (const none of ['a', 'b', 'c']) expect(await it.review(none)).toEqual({ outcome: 'unknown' });
+  await mayUseNothing(it.admin, it.namespace);
+  expect(await it.review(token)).toEqual(known);
 });
 
 test('where we may not ask nobody is let in, and it is told as our trouble', async () => {

@@ -187,7 +187,8 @@ test('a key id that another has is refused, and the refusal names who has it', a
   await using given = await givenCa();
   const { ca } = given;
   const directory = await givenDirectory(ca);
-  await applyExternalBinding(ca, declaration(), spec(directory));
+  const declared = declaration();
+  await applyExternalBinding(ca, declared, spec(directory));
   const rival = declaration({ namespace: 'other', name: 'desk' });
   const wanted = spec(directory, { isKeyIdGiven: true });
   for (const isNew of [true, false]) {
@@ -197,7 +198,7 @@ test('a key id that another has is refused, and the refusal names who has it', a
     });
   }
 
-  await forgetExternalBinding(ca, { namespace: 'shop', name: 'till' });
+  await forgetExternalBinding(ca, declared);
   expect((await applyExternalBinding(ca, rival, wanted)).as).toBe('created');
 });
 
@@ -311,8 +312,8 @@ test('with its object a token goes, used or not; its account lives on unless it 
   const [kept, revoked] = [declaration({ name: 'kept' }), declaration({ name: 'revoked' })];
   const [keptAccount, revokedAccount] = [await used(kept), await used(revoked)];
   expect((await externalBindingOwners(ca)).toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
-    { namespace: 'shop', name: 'kept' },
-    { namespace: 'shop', name: 'revoked' },
+    { namespace: 'shop', name: 'kept', uid: kept.uid },
+    { namespace: 'shop', name: 'revoked', uid: revoked.uid },
   ]);
 
   await forgetExternalBinding(ca, kept);
@@ -324,6 +325,17 @@ test('with its object a token goes, used or not; its account lives on unless it 
   expect(await stateOf(revokedAccount.id)).toEqual({ state: 'revoked' });
   const again = await applyExternalBinding(ca, declaration({ name: 'kept' }), spec(directory, { key_id: 'kept' }));
   expect([again.as, again.view.account]).toEqual(['created', undefined]);
+});
+
+test('who learns late that an object is gone leaves the token of the next one of its name', async () => {
+  await using given = await givenCa();
+  const { ca } = given;
+  const directory = await givenDirectory(ca);
+  const gone = declaration();
+  await applyExternalBinding(ca, gone, spec(directory));
+  const { view } = await applyExternalBinding(ca, declaration(), spec(directory));
+  await forgetExternalBinding(ca, gone);
+  expect(await livingOf(ca)).toMatchObject([{ id: view.id }]);
 });
 
 test('a retained token serves on, can be changed through /v1, and is taken back', async () => {

@@ -130,6 +130,29 @@ test('uid, generation, finalizer and status survive a restart, in a file that pe
   });
 });
 
+test('an object with the longest of names has its status, and holds up no other', async () => {
+  const long = 'n'.repeat(253);
+  await using files = await aFolder({ 'long.yaml': aDirectory(long), 'web.yaml': aDirectory('web') });
+  let uid: string;
+  {
+    await using one = await follow(files);
+    ({ uid } = one.need(long).metadata);
+    expect(one.get('web')).toBeDefined();
+  }
+  await using again = await follow(files);
+  expect(again.need(long).metadata.uid).toBe(uid);
+});
+
+test.each(['../../elsewhere', '..', 'Web', ''])('a status file of namespace %j is none', async (namespace) => {
+  await using files = await aFolder({ 'web.yaml': aDirectory('web') });
+  const metadata = `{namespace: "${namespace}", name: web, uid: u, generation: 1}`;
+  const text = `apiVersion: acmery.io/v1\nkind: Directory\nmetadata: ${metadata}\nspec: {}\n`;
+  await files.write('.status/directory.acmery-system.web.yaml', text);
+  if (!namespace.includes('/')) await files.write(`.status/directory.${namespace}.web.yaml`, text);
+  await using one = await follow(files);
+  expect(one.changes.map(({ key }) => key.namespace)).toEqual([NAMESPACE]);
+});
+
 test('a document that goes is a deletion, which waits for the finalizer, also over a restart', async () => {
   await using files = await aFolder({ 'a.yaml': aDirectory('web'), 'b.yaml': aDirectory('plain') });
   {

@@ -78,7 +78,8 @@ export async function givenOperator<R extends Resource>(reconciler: Reconciler<R
   source.follow({
     changed: ({ key, before, after }) => {
       claimants.change(before, after);
-      if (key.kind === reconciler.kind && askedOf(before) !== askedOf(after)) current.controller.enqueue(key);
+      const isAsked = key.kind === reconciler.kind && askedOf(before) !== askedOf(after);
+      if (isAsked) current.controller.enqueue(key, 'high', (after ?? before)?.metadata.uid);
     },
     namespaceChanged: () => undefined,
   });
