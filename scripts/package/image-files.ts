@@ -1,7 +1,7 @@
 // The root file system of the image: Node, the libraries it needs, the bundle, and nothing else: no shell, no npm.
 import { chmod, chown, copyFile, lstat, lutimes, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { writeBundle } from './bundle.ts';
+import { nodeFlags, writeBundle } from './bundle.ts';
 import { contentsOf, licencesText } from './contents.ts';
 import { sbomText } from './sbom.ts';
 import { nodeComponent, packagesOfLibraries, sharedLibraries } from './system-files.ts';
@@ -43,8 +43,7 @@ export async function writeImageFiles(root: string): Promise<void> {
     await write(`/var/lib/dpkg/status.d/${name}`, record);
     if (copyright !== undefined) await copy(copyright, copyright);
   }
-  // Young objects: as in scripts/node.cjs.
-  const bundled = await writeBundle(at('/app'), { interpreter: `${NODE} --max-semi-space-size=4` });
+  const bundled = await writeBundle(at('/app'), { interpreter: `${NODE} ${nodeFlags}` });
   const packages = await contentsOf(bundled);
   await write('/app/THIRD-PARTY-LICENSES', licencesText(packages));
   await write('/app/sbom.cdx.json', sbomText(packages, [nodeComponent(), ...debian.map(({ component }) => component)]));

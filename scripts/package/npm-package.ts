@@ -1,13 +1,12 @@
 // What is published to npm: the bundle, what its licences ask for, and an embedded Postgres that may be left out.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeBundle } from './bundle.ts';
+import { nodeFlags, writeBundle } from './bundle.ts';
 import { contentsOf, licencesText } from './contents.ts';
 import { sbomText } from './sbom.ts';
 import { manifest, projectFolder } from './tree.ts';
 
-// Young objects: as in scripts/node.cjs.
-const INTERPRETER = '/usr/bin/env -S node --max-semi-space-size=4';
+const INTERPRETER = `/usr/bin/env -S node ${nodeFlags}`;
 
 export async function writeNpmPackage(folder: string): Promise<void> {
   const packages = await contentsOf(await writeBundle(folder, { interpreter: INTERPRETER }));

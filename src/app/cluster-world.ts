@@ -26,8 +26,9 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   requireReachable(settings);
   const namespace = releaseNamespace(settings, cluster.namespace);
   const instance = settings.podName ?? hostname();
-  const { watchNamespaces: namespaces, trustNamespace } = settings;
-  const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass: settings.resourceClass }));
+  const { watchNamespaces: namespaces, resourceClass, trustNamespace } = settings;
+  const watchSecrets = settings.secretsWatch === 'on';
+  const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass, watchSecrets }));
   let injection: IssuerInjection | undefined;
   const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
   return {

@@ -3,6 +3,7 @@ import type { CallerReview } from '../api/ports.ts';
 import type { Settings } from '../config/settings.ts';
 import type { Ca } from '../core/ca.ts';
 import type { KeyStore } from '../core/ports.ts';
+import { isInPod, SERVICE_ACCOUNT } from '../kubernetes/pod-access.ts';
 import type { OperatorOptions } from '../operator/operator.ts';
 import type { Events } from '../telemetry/events.ts';
 import { fileKeys } from './open-ca.ts';
@@ -33,6 +34,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const { settings } = options;
   if (settings.manifests !== undefined)
     return (await import('./folder-world.ts')).openFolderWorld(options, settings.manifests);
-  const { openClusterWorld } = await import('./cluster-world.ts');
-  return (await openClusterWorld(options)) ?? { openKeys: () => fileKeys(settings), isCluster: false };
+  // Without a cluster the code for one is not even loaded.
+  const mayBeInCluster = settings.kubeconfig !== undefined || isInPod(SERVICE_ACCOUNT);
+  const cluster = mayBeInCluster ? await (await import('./cluster-world.ts')).openClusterWorld(options) : undefined;
+  return cluster ?? { openKeys: () => fileKeys(settings), isCluster: false };
 }

@@ -195,6 +195,11 @@ export const settings = {
     about:
       "`on`: Issuers of cert-manager with the annotation `acmery.io/inject-from` get our directory's trust anchor.",
   }),
+  secretsWatch: withDefault(oneOf('on', 'off'), 'off', {
+    env: 'ACMERY_SECRETS_WATCH',
+    about:
+      '`on`: Secrets of the watched namespaces are followed, by their metadata alone, in the place of being asked for now and then.',
+  }),
   trustNamespace: optional(namespaceName, {
     env: 'ACMERY_TRUST_NAMESPACE',
     fallbackText: 'none',

@@ -17,6 +17,9 @@ const below = (base: string, namespace: string | undefined, plural: string, name
 export const resourcePath = (kind: KindName, namespace: string | undefined, name?: string): string =>
   below(`/apis/${API_VERSION}`, namespace, kinds[kind].plural, name);
 
+/** All Secrets, or those of a namespace. */
+export const secretsPath = (namespace: string | undefined): string => below('/api/v1', namespace, 'secrets', undefined);
+
 export const corePath = (plural: 'secrets' | 'configmaps', namespace: string, name?: string): string =>
   below('/api/v1', namespace, plural, name);
 

@@ -15,6 +15,8 @@ export type ClusterRequest = {
   readonly body?: unknown;
   /** Of the body; a PATCH must say which kind of patch it is. Default: `application/json`. */
   readonly contentType?: string;
+  /** The form in which the answer is wanted. Default: `application/json`. */
+  readonly accept?: string;
   readonly signal?: AbortSignal;
   /** For everything together: retries, their waits and the reading of the answer. */
   readonly timeoutMs?: number;
@@ -89,8 +91,8 @@ export class Cluster {
    * The body of a successful answer as it comes. It has no deadline: the signal ends it. Throws ClusterError, or the
    * signal's reason.
    */
-  async *stream(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
-    const request: Sent = { method: 'GET', path, isWatch: true };
+  async *stream(path: string, signal: AbortSignal, accept?: string): AsyncGenerator<Buffer> {
+    const request: Sent = { method: 'GET', path, isWatch: true, ...(accept !== undefined && { accept }) };
     try {
       const credentials = this.#credentials;
       let reply = await this.#send(request, credentials, signal);
@@ -153,7 +155,7 @@ export class Cluster {
         method: request.method,
         headers: {
           ...headers,
-          accept: 'application/json',
+          accept: request.accept ?? 'application/json',
           'user-agent': 'acmery',
           ...(hasBody && { 'content-type': request.contentType ?? 'application/json' }),
         },

@@ -16,7 +16,7 @@ type ObjectMeta = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly deletionTimestamp?: string;
-  readonly managedFields?: readonly { readonly manager?: string }[];
+  readonly managedFields?: readonly { readonly manager?: string; readonly time?: string }[];
   readonly ownerReferences?: readonly OwnerReference[];
 };
 

@@ -8,14 +8,19 @@ type Page<T> = {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
 };
 
-type Listing = { readonly path: string; readonly labelSelector?: string | undefined; readonly signal?: AbortSignal };
+type Listing = {
+  readonly path: string;
+  readonly labelSelector?: string | undefined;
+  readonly accept?: string | undefined;
+  readonly signal?: AbortSignal;
+};
 
 const PAGE = 500;
 
 /** Throws ClusterError, 410 where the reading took longer than the server remembers. */
 export async function* listPages<T extends KubernetesObject = KubernetesObject>(
   cluster: Cluster,
-  { path, labelSelector, signal }: Listing,
+  { path, labelSelector, accept, signal }: Listing,
 ): AsyncGenerator<Page<T>> {
   let next: string | undefined;
   do {
@@ -23,6 +28,7 @@ export async function* listPages<T extends KubernetesObject = KubernetesObject>(
     const page: Page<T> = await cluster.request({
       method: 'GET',
       path: pathWithQuery(path, query),
+      ...(accept && { accept }),
       ...(signal && { signal }),
     });
     yield page;

@@ -16,6 +16,8 @@ export type Reflection = {
   /** Of the collection: `/apis/acmery.io/v1/directories`. */
   readonly path: string;
   readonly labelSelector?: string | undefined;
+  /** Of objects whose content is nobody's business here: nothing but this comes over the wire. */
+  readonly metadataOnly?: boolean;
   /** What of each object is kept until the cache has it. */
   readonly keep?: (object: KubernetesObject) => KubernetesObject;
   /** True where the API server may not know the collection, or not yet. */
@@ -31,6 +33,8 @@ const WATCH_JITTER_SECONDS = 20;
 /** A server that ends every watch at once is not asked again at once. */
 const SHORTEST_WATCH_MS = 1_000;
 const INITIAL_END = 'k8s.io/initial-events-end';
+
+const metadataOf = (form: string): string => `application/json;as=${form};g=meta.k8s.io;v=v1`;
 
 type Keep = NonNullable<Reflection['keep']>;
 
@@ -90,10 +94,11 @@ async function pause(backOff: BackOff, reflection: Reflection, error: unknown, s
 
 async function list(reflection: Reflection, progress: Progress, signal: AbortSignal): Promise<void> {
   const startedAtMs = performance.now();
-  const { cluster, path, labelSelector, keep = slim } = reflection;
+  const { cluster, path, labelSelector, metadataOnly, keep = slim } = reflection;
+  const accept = metadataOnly ? metadataOf('PartialObjectMetadataList') : undefined;
   const objects: KubernetesObject[] = [];
   let version = '';
-  for await (const page of listPages(cluster, { path, labelSelector, signal })) {
+  for await (const page of listPages(cluster, { path, labelSelector, accept, signal })) {
     objects.push(...page.items.map(keep));
     version = page.metadata.resourceVersion;
   }
@@ -116,7 +121,8 @@ async function follow(reflection: Reflection, progress: Progress, signal: AbortS
   /** What there is, until all of it has come. */
   let initial = version === undefined ? new Cache({ keep: (object) => object, changed: () => undefined }) : undefined;
   events.watchStarted({ resource: reflection.path });
-  for await (const batch of watch(cluster, path, { signal, inactivityMs })) {
+  const accept = reflection.metadataOnly ? metadataOf('PartialObjectMetadata') : undefined;
+  for await (const batch of watch(cluster, path, { signal, inactivityMs, accept })) {
     for (const event of batch) {
       apply(initial ?? cache, event, keep);
       const { resourceVersion, annotations } = event.object.metadata;

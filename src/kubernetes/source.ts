@@ -10,6 +10,7 @@ import { Cache, type CacheChange } from './cache.ts';
 import type { Cluster } from './client.ts';
 import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { type Reflection, reflect } from './reflector.ts';
+import { secretReflection } from './secret-watch.ts';
 import { asSource, isReason, orUndefined } from './source-errors.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -20,6 +21,8 @@ export type ClusterSourceOptions = {
   readonly namespaces?: readonly string[] | undefined;
   /** Only objects with this value of the label `acmery.io/class`; undefined: only objects without the label. */
   readonly resourceClass?: string | undefined;
+  /** Whether Secrets are followed, too; of what is in them nothing is asked. */
+  readonly watchSecrets?: boolean | undefined;
   readonly inactivityMs?: number;
   readonly newBackOff?: () => BackOff;
 };
@@ -60,9 +63,14 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
       const path = resourcePath(kind, scope === EVERYWHERE ? undefined : scope);
       return { ...common, cache, path, labelSelector, backOff: newBackOff() };
     });
+    const ofSecrets = (options.watchSecrets === true ? scopes : []).map((scope) => ({
+      ...common,
+      ...secretReflection(scope === EVERYWHERE ? undefined : scope, (secret) => handlers?.secretChanged?.(secret)),
+      backOff: newBackOff(),
+    }));
     return namespaces === undefined
-      ? [...ofResources, { ...common, cache: namespaceCache, path: NAMESPACES, backOff: newBackOff() }]
-      : ofResources;
+      ? [...ofResources, ...ofSecrets, { ...common, cache: namespaceCache, path: NAMESPACES, backOff: newBackOff() }]
+      : [...ofResources, ...ofSecrets];
   };
   const caches = [...followed.map(({ cache }) => cache), ...(namespaces === undefined ? [namespaceCache] : [])];
 

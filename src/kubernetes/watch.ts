@@ -8,6 +8,12 @@ export type WatchEvent = {
   readonly object: KubernetesObject;
 };
 
+type WatchOptions = {
+  readonly signal: AbortSignal;
+  readonly inactivityMs: number;
+  readonly accept?: string | undefined;
+};
+
 type Line = WatchEvent | { readonly type: 'ERROR'; readonly object: unknown };
 
 /**
@@ -17,13 +23,13 @@ type Line = WatchEvent | { readonly type: 'ERROR'; readonly object: unknown };
 export async function* watch(
   cluster: Cluster,
   path: string,
-  { signal, inactivityMs }: { readonly signal: AbortSignal; readonly inactivityMs: number },
+  { signal, inactivityMs, accept }: WatchOptions,
 ): AsyncGenerator<readonly WatchEvent[]> {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), inactivityMs);
   const lines = new LineSplitter();
   try {
-    for await (const chunk of cluster.stream(path, AbortSignal.any([signal, silence.signal]))) {
+    for await (const chunk of cluster.stream(path, AbortSignal.any([signal, silence.signal]), accept)) {
       timer.refresh();
       const events = lines.add(chunk).map((line) => parsed(line, path));
       if (events.length > 0) yield events;

@@ -2,13 +2,15 @@
 import { onOwnedChanges } from '../core/owned-changes.ts';
 import { Periodic } from '../core/periodic.ts';
 import { type KindName, keyOf, keyText, kindNames, type Resource, type ResourceKey } from '../resources/resource.ts';
+import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
 import { ClaimIndex } from './claims.ts';
 import { isReady, wasReady } from './conditions.ts';
 import { Controller } from './controller.ts';
-import type { Change, Leadership } from './ports.ts';
+import type { Change, Leadership, SecretChange } from './ports.ts';
 import type { Gone, OperatorContext } from './reconciler.ts';
 import { reconcilers, relationsOf } from './reconcilers.ts';
 import { ReferrerIndex } from './references.ts';
+import { secretsOf } from './user-secret.ts';
 
 export type OperatorOptions = Omit<OperatorContext, 'referrers' | 'claimants'> & {
   readonly leadership: Leadership;
@@ -61,6 +63,7 @@ class Operator {
     world.source.follow({
       changed: (change) => this.#changed(change),
       namespaceChanged: (namespace) => this.#namespaceChanged(namespace),
+      secretChanged: (secret) => this.#secretChanged(secret),
     });
   }
 
@@ -111,6 +114,16 @@ class Operator {
       for (const resource of this.#context.source.list(kind)) {
         if (resource.metadata.namespace === namespace) this.#enqueue(keyOf(resource));
       }
+    }
+  }
+
+  /** Whom it was made for, and those whose spec names it. */
+  #secretChanged({ namespace, name, owner }: SecretChange): void {
+    if (!this.#isLeading) return;
+    if (owner !== undefined) this.#enqueue(owner);
+    for (const resource of this.#context.source.list('SigningCert')) {
+      const isNamed = secretsOf(resource as SigningCertResource).includes(name);
+      if (isNamed && resource.metadata.namespace === namespace) this.#enqueue(keyOf(resource));
     }
   }
 

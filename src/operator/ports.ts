@@ -6,11 +6,21 @@ export type Change = { readonly key: ResourceKey; readonly before?: Resource; re
 
 export type NamespaceFacts = { readonly labels: Readonly<Record<string, string>>; readonly isTerminating: boolean };
 
+/** A Secret that somebody else made, changed or removed. */
+export type SecretChange = {
+  readonly namespace: string;
+  readonly name: string;
+  /** The object that it was made for. */
+  readonly owner?: ResourceKey;
+};
+
 export type ChangeHandlers = {
   /** Once for every object that is there at first, then for every change. An object with a new uid is two changes. */
   changed(change: Change): void;
   /** Its labels changed, or it is going. */
   namespaceChanged(namespace: string): void;
+  /** Only from sources that follow Secrets: others are asked again and again. */
+  secretChanged?(secret: SecretChange): void;
 };
 
 /**

@@ -1,8 +1,14 @@
-// Secrets of users that a spec names. They are not watched: while one is missing or bad it is looked at again and again.
+// Secrets of users that a spec names. Where they are not followed, one that is missing or bad is
+// looked at again and again.
 import type { Resource } from '../resources/resource.ts';
+import type { SigningCertResource } from '../resources/signing-cert-resource.ts';
 import type { OperatorContext, Outcome, Visit } from './reconciler.ts';
 
 export const LOOK_AGAIN_MS = 30_000;
+
+/** Names of the Secrets that its spec names; they lie in its namespace. */
+export const secretsOf = ({ spec }: SigningCertResource): readonly string[] =>
+  [spec.import, spec.crl].flatMap((from) => (from === undefined ? [] : [from.secretRef.name]));
 
 type SecretVisit = Pick<Visit<Resource>, 'resource' | 'signal'>;
 

@@ -78,3 +78,15 @@ test('compiled code is kept in a folder of the user alone', async () => {
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
   expect(await readdir(folder)).toHaveLength(1);
 });
+
+test('a Node that is too old is told so in one line', async () => {
+  const old = encodeURI(
+    "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'24.11.1'}})",
+  );
+  const { code, stderr } = await runAcmery(['--version'], {
+    program: bundle,
+    env: { HOME: home, NODE_OPTIONS: `--import=${old}` },
+  });
+  expect(code).toBe(1);
+  expect(stderr).toBe(`acmery needs Node 24.12 or newer; this is 24.11.1 (${process.execPath}).\n`);
+});

@@ -74,6 +74,7 @@ export const chartCases: Readonly<Record<string, ChartValues>> = {
       dashboard: { enabled: true },
     },
     certManager: { injection: true },
+    secrets: { watch: true },
     trustManager: { namespace: 'cert-manager' },
     extraObjects: [
       {

@@ -51,6 +51,10 @@
 - name: ACMERY_CERT_MANAGER_INJECTION
   value: "on"
 {{- end }}
+{{- if $v.secrets.watch }}
+- name: ACMERY_SECRETS_WATCH
+  value: "on"
+{{- end }}
 {{- with $v.trustManager.namespace }}
 - name: ACMERY_TRUST_NAMESPACE
   value: {{ . }}

@@ -7,10 +7,10 @@
 - apiGroups: [acmery.io]
   resources: [signingcerts/status, directories/status, externalbindings/status, acmekeys/status]
   verbs: [patch]
-# RBAC cannot tell Secrets apart by label, so that they are read by name and never listed or watched.
+# RBAC cannot tell Secrets apart by label, so that they are read by name, and listed and watched only where that is asked for.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [get, create, patch, delete]
+  verbs: [get, create, patch, delete{{ if .Values.secrets.watch }}, list, watch{{ end }}]
 # They go with their Directories.
 - apiGroups: [""]
   resources: [configmaps]
