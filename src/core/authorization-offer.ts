@@ -1,9 +1,9 @@
 // New authorizations for identifiers: with every challenge that can prove control, or, for auto accounts, proven already.
-import { randomBytes } from 'node:crypto';
 import type { NewAuthorization, NewAuthorizations } from '../store/new-order.ts';
 import { offeredChallenges } from './challenge-offers.ts';
 import type { Identifier } from './identifiers.ts';
 import { newUuid } from './ids.ts';
+import { randomPieces } from './random-pieces.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,7 +15,7 @@ const REUSE_MS = HOUR_MS;
 const LEAST_LEFT_MS = HOUR_MS;
 
 /** CHA-2: 128 bits. */
-const TOKEN_BYTES = 16;
+const nextToken = randomPieces(16);
 
 /** The one challenge that an authorization without validation shows (AUTO-2). */
 const autoChallenge = { dns: 'dns-01', ip: 'http-01' } as const;
@@ -47,7 +47,7 @@ function newAuthorization(identifier: Identifier, now: Date, auto: boolean): New
     challenges: types.map((challenge) => ({
       id: newUuid(now),
       type: challenge,
-      token: randomBytes(TOKEN_BYTES).toString('base64url'),
+      token: nextToken().toString('base64url'),
     })),
   };
 }

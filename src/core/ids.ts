@@ -1,5 +1,5 @@
 // Ids: UUIDv7 inside, a resource prefix and 26 characters of base32 (the TypeID form) outside.
-import { randomBytes } from 'node:crypto';
+import { randomPieces } from './random-pieces.ts';
 
 export type IdPrefix = 'scrt' | 'dir' | 'eab' | 'icrt' | 'ordr' | 'acmk' | 'authz' | 'chal' | 'audt' | 'atok';
 
@@ -11,7 +11,7 @@ const written = Buffer.alloc(26);
 const FORM = /^([a-z]+)_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
 
 /** A new UUIDv7: 48 bits of milliseconds, 74 random bits. Sorting by it is sorting by creation. */
-export function newUuid(now: Date, random: Buffer = randomBytes(10)): string {
+export function newUuid(now: Date, random: Buffer = nextRandom()): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(now.getTime(), 0, 6);
   random.copy(bytes, 6);
@@ -47,6 +47,8 @@ export function parseId(prefix: IdPrefix, id: string): string | undefined {
   for (const character of match[2]) value = (value << 5n) | BigInt(ALPHABET.indexOf(character));
   return dashed(value.toString(16).padStart(32, '0'));
 }
+
+const nextRandom = randomPieces(10);
 
 const dashed = (hex: string): string =>
   `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;

@@ -10,6 +10,7 @@ import {
 import { AcmeError } from './acme-error.ts';
 import type { Ca } from './ca.ts';
 import { hmacSha256 } from './hmac.ts';
+import { randomPieces } from './random-pieces.ts';
 
 export type Nonces = {
   /** A fresh one; asks nobody. */
@@ -25,7 +26,6 @@ const LIVES_SECONDS = 3_600;
 /** A spent nonce stays known for longer than it lives, by more than the clocks of two replicas can be apart. */
 const KEPT_SECONDS = 2 * LIVES_SECONDS;
 const SWEEP_BATCH = 1_000;
-const PIECES = 500;
 
 // Time, random bytes, and a MAC over both: the first two are what is kept of a spent one.
 const TIME_BYTES = 4;
@@ -92,17 +92,6 @@ export async function sweepNonces({ database: { db }, clock }: Ca): Promise<void
 function isOurs(key: MacKey, bytes: Buffer): boolean {
   const unique = bytes.subarray(0, UNIQUE_BYTES);
   return timingSafeEqual(macOf(key, unique), bytes.subarray(UNIQUE_BYTES));
-}
-
-/** Asking the system for a few bytes takes longer than all else that a nonce needs. No piece is given twice. */
-function randomPieces(size: number): () => Buffer {
-  let pool = Buffer.alloc(0);
-  return () => {
-    if (pool.length === 0) pool = randomBytes(size * PIECES);
-    const piece = pool.subarray(0, size);
-    pool = pool.subarray(size);
-    return piece;
-  };
 }
 
 const macOf = ({ mac }: MacKey, unique: Buffer): Buffer => mac(unique).subarray(0, MAC_BYTES);

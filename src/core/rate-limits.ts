@@ -74,8 +74,10 @@ const failures = (acmeKeyId: string, name: string): Limited => ({
 
 async function spend(ca: Ca, limited: Limited): Promise<void> {
   const bucket = bucketOf(ca, limited);
-  const until = bucket && (await takeToken(ca.database.db, bucket, ca.clock.now()));
-  if (bucket !== undefined && until !== undefined) throw refused(ca, limited, bucket, until);
+  const now = ca.clock.now();
+  if (bucket === undefined || (await takeToken(ca.database.db, bucket, now))) return;
+  // One may have come back since.
+  throw refused(ca, limited, bucket, (await missingTokenUntil(ca.database.db, bucket, now)) ?? now);
 }
 
 /** A rate that the operator changed begins with full buckets: those of another rate cannot be read by it. */

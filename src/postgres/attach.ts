@@ -4,6 +4,7 @@ import { localUrl, readPassword } from './initialise.ts';
 import { layoutOf } from './layout.ts';
 import { readPlain } from './private-file.ts';
 import { takesLogins } from './readiness.ts';
+import { socketFolder } from './socket.ts';
 
 // postmaster.pid: pid, data folder, start time, port, ...
 const PORT_LINE = 3;
@@ -14,5 +15,5 @@ export async function runningPostgresUrl(dataDir: string): Promise<string | unde
   const file = await readPlain(join(layout.cluster, 'postmaster.pid'));
   const port = Number(file?.text.split('\n')[PORT_LINE]);
   if (!(port > 0) || !(await takesLogins(port))) return undefined;
-  return localUrl(port, await readPassword(layout));
+  return localUrl(port, await readPassword(layout), await socketFolder(layout.cluster, port));
 }

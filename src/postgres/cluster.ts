@@ -11,6 +11,7 @@ import { FolderLock } from './lock.ts';
 import { Postmaster, type PostmasterOptions } from './postmaster.ts';
 import { freePort } from './readiness.ts';
 import { chooseUser, type RunAs } from './run-as.ts';
+import { removeSockets, socketFolder } from './socket.ts';
 
 export type PostgresOptions = {
   /** Folder of the program's data; Postgres lives below it in `postgres`. */
@@ -42,7 +43,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     const fixed = { binaries, cluster: layout.cluster, runAs, settings: options.settings ?? {} };
     const { first, start } = await launchOnFreePort(fixed, layout, options.signal);
     return new RunningPostgres({
-      url: localUrl(start.port, password),
+      url: localUrl(start.port, password, await socketFolder(layout.cluster, start.port)),
       binaries,
       first,
       restart: (signal) => launch(start, layout, signal),
@@ -147,6 +148,7 @@ async function launchOnFreePort(
 
 async function launch(start: PostmasterOptions, layout: Layout, signal: AbortSignal | undefined): Promise<Postmaster> {
   await stopLeftover(layout);
+  await removeSockets(layout.cluster);
   const postmaster = new Postmaster(start);
   try {
     await postmaster.ready(signal);

@@ -12,9 +12,13 @@ import { dataPath, giveTo, type RunAs } from './run-as.ts';
 /** The one database role: it owns everything. */
 export const roleName = 'acmery';
 
-/** Where a server of ours on this port is reached. Any user of the machine may listen there while ours does not run. */
-export const localUrl = (port: number, password: string): string =>
-  `postgres://${roleName}:${password}@127.0.0.1:${port}/postgres?sslmode=disable&require_auth=scram-sha-256`;
+/**
+ * Where a server of ours on this port is reached: by its socket where there is one, else over the loopback interface, where
+ * any user of the machine may listen while ours does not run.
+ */
+export const localUrl = (port: number, password: string, socketFolder?: string): string =>
+  `postgres://${roleName}:${password}@127.0.0.1:${port}/postgres?sslmode=disable&require_auth=scram-sha-256` +
+  (socketFolder === undefined ? '' : `&host=${encodeURIComponent(socketFolder)}`);
 
 /** The major version that made the cluster, which alone can open it; undefined when there is no cluster yet. */
 export async function clusterMajor(layout: Layout): Promise<number | undefined> {

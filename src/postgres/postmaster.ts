@@ -7,6 +7,7 @@ import { explainOutput } from './failure.ts';
 import { spawnAs } from './program.ts';
 import { takesLogins } from './readiness.ts';
 import { dataPath, type RunAs } from './run-as.ts';
+import { socketDirectories } from './socket.ts';
 
 export type PostmasterOptions = {
   readonly binaries: Binaries;
@@ -28,7 +29,8 @@ const stopSteps = [
 
 const fixedSettings = {
   listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
+  unix_socket_directories: socketDirectories,
+  unix_socket_permissions: '0700',
   max_connections: '50',
   logging_collector: 'off',
   log_destination: 'stderr',

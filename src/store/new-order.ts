@@ -86,13 +86,14 @@ export async function insertOrder(
            order by expires_at desc limit 1) best
         join authorizations a on a.id = best.id and a.state = 'valid'
          for share of a),
-    lacking as (
-      select * from wanted where not exists (select from reused where reused.position = wanted.position)),
+    chosen as (
+      select wanted.*, reused.id as reused_id, reused.expires_at from wanted left join reused using (position)),
+    lacking as (select * from chosen where reused_id is null),
     placed as (
       insert into orders (id, acme_key_id, directory_id, created_at, expires_at, not_before, not_after, state, profile,
                           identifiers, replaces)
       select ${order.id}::uuid, account.id, account.directory_id, ${createdAt}::timestamptz,
-             least(${expiresAt}::timestamptz, (select min(expires_at) from reused)),
+             least(${expiresAt}::timestamptz, (select min(expires_at) from chosen)),
              ${order.not_before}::timestamptz, ${order.not_after}::timestamptz,
              case when ${auto} or not exists (select from lacking) then 'ready' else 'pending' end,
              ${order.profile}::text, ${JSON.stringify(order.identifiers)}::jsonb, ${order.replaces}::text
@@ -102,11 +103,9 @@ export async function insertOrder(
     ${offered(wanted)},
     linked as (
       insert into order_authorizations (order_id, authorization_id, position)
-      select placed.id, coalesce(reused.id, wanted.id), wanted.position - 1
-        from placed, wanted left join reused using (position))
+      select placed.id, coalesce(chosen.reused_id, chosen.id), chosen.position - 1 from placed, chosen)
     select state, expires_at,
-           array(select coalesce(reused.id, wanted.id) from wanted left join reused using (position)
-                  order by wanted.position) as authorization_ids
+           array(select coalesce(reused_id, id) from chosen order by position) as authorization_ids
       from placed`.execute(db);
   return rows[0];
 }

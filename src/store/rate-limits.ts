@@ -14,27 +14,18 @@ export type BucketKind = {
 
 export type Bucket = BucketKind & { readonly subject: string };
 
-/** Takes a token. Undefined when there was one, else when the next will be there. */
-export async function takeToken(db: Db, bucket: Bucket, now: Date): Promise<Date | undefined> {
+/** Takes a token; false where there is none. */
+export async function takeToken(db: Db, bucket: Bucket, now: Date): Promise<boolean> {
   const { kind, subject } = bucket;
   const token = tokenOf(bucket);
   const empty = new Date(now.getTime() + bucket.perMs);
-  const { rows } = await sql<{ is_taken: boolean; full_at: Date }>`
-    with taken as (
-      insert into rate_limits as bucket (kind, subject, full_at)
-      select ${kind}, ${subject}, ${now}::timestamptz + ${token}
-       where set_config('synchronous_commit', 'off', true) is not null
-      on conflict (kind, subject) do update set full_at = greatest(bucket.full_at, ${now}) + ${token}
-       where greatest(bucket.full_at, ${now}) + ${token} <= ${empty}::timestamptz
-      returning full_at)
-    select true as is_taken, full_at from taken
-    union all
-    select false, ${wholeMilliseconds} from rate_limits
-     where kind = ${kind} and subject = ${subject} and not exists (select from taken)`.execute(db);
-  const [row] = rows;
-  if (row?.is_taken === true) return undefined;
-  // No row: the bucket was emptied by others since this statement began.
-  return nextToken(bucket, row?.full_at ?? empty);
+  const { numAffectedRows } = await sql`
+    insert into rate_limits as bucket (kind, subject, full_at)
+    select ${kind}, ${subject}, ${now}::timestamptz + ${token}
+     where set_config('synchronous_commit', 'off', true) is not null
+    on conflict (kind, subject) do update set full_at = greatest(bucket.full_at, ${now}) + ${token}
+     where greatest(bucket.full_at, ${now}) + ${token} <= ${empty}::timestamptz`.execute(db);
+  return numAffectedRows === 1n;
 }
 
 /** Takes a token where there is one; who finds none is not stopped here. */

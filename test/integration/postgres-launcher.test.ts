@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -46,6 +46,15 @@ async function readKept(url: string): Promise<readonly string[]> {
   await using database = openDatabase({ url });
   const { rows } = await sql<{ word: string }>`select word from kept`.execute(database.db);
   return rows.map((row) => row.word);
+}
+
+/** The address that the server sees; null for a Unix socket. */
+async function cameFrom(url: string): Promise<string | null | undefined> {
+  await using database = openDatabase({ url });
+  const { rows } = await sql<{ address: string | null }>`select host(inet_client_addr()) as address`.execute(
+    database.db,
+  );
+  return rows[0]?.address;
 }
 
 /** Not counting the dead whom nobody has collected yet. */
@@ -274,6 +283,23 @@ describe('kill -9', () => {
   });
 });
 
+test('below a path that is too long for a socket it is reached over the loopback interface', async () => {
+  const dataDir = join(newFolder(), 'a-long-name-of-a-folder'.repeat(4));
+  await using postgres = await startPostgres({ dataDir, places, settings });
+  expect(await cameFrom(postgres.url)).toBe('127.0.0.1');
+});
+
+test('sockets of a server that was killed are cleared away', async () => {
+  const dataDir = newFolder();
+  await cp(prepared, dataDir, { recursive: true });
+  const cluster = join(dataDir, 'postgres', 'cluster');
+  for (const name of ['.s.PGSQL.1', '.s.PGSQL.1.lock']) await writeFile(join(cluster, name), `${process.pid}\n`);
+  await using postgres = await startPostgres({ dataDir, places, settings });
+  expect(await readKept(postgres.url)).toContain('before');
+  const left = (await readdir(cluster)).filter((name) => name.startsWith('.s.PGSQL.1') && !/\d{2}/.test(name));
+  expect(left).toEqual([]);
+});
+
 describe('a server that runs', () => {
   let postgres: RunningPostgres;
   const notices: { readonly kind: string }[] = [];
@@ -284,7 +310,7 @@ describe('a server that runs', () => {
 
   afterAll(() => postgres[Symbol.asyncDispose]());
 
-  test('is private, and asks for a password on the loopback address only', async () => {
+  test('is private, and asks for a password on its socket and on the loopback address only', async () => {
     const withoutPassword = new URL(postgres.url);
     withoutPassword.password = 'wrong';
     await using stranger = openDatabase({ url: withoutPassword.href });
@@ -295,7 +321,10 @@ describe('a server that runs', () => {
        where name in ('listen_addresses', 'unix_socket_directories', 'max_connections', 'server_encoding') order by name`.execute(
       database.db,
     );
-    expect(rows.map((row) => row.setting)).toEqual(['127.0.0.1', '50', 'UTF8', '']);
+    expect(rows.map((row) => row.setting)).toEqual(['127.0.0.1', '50', 'UTF8', '.']);
+    const overTcp = new URL(postgres.url);
+    overTcp.searchParams.delete('host');
+    expect([await cameFrom(postgres.url), await cameFrom(overTcp.href)]).toEqual([null, '127.0.0.1']);
     const modes = await Promise.all(
       ['cluster', 'password', 'lock'].map(async (name) => (await stat(join(prepared, 'postgres', name))).mode & 0o777),
     );

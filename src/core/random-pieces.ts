@@ -1,0 +1,15 @@
+// Random bytes in small pieces: asking the system for a few costs more than all else that is done with them.
+import { randomBytes } from 'node:crypto';
+
+const PIECES = 500;
+
+/** Each call gives `size` random bytes; none are given twice. */
+export function randomPieces(size: number): () => Buffer {
+  let pool = Buffer.alloc(0);
+  return () => {
+    if (pool.length === 0) pool = randomBytes(size * PIECES);
+    const piece = pool.subarray(0, size);
+    pool = pool.subarray(size);
+    return piece;
+  };
+}
