@@ -3,7 +3,8 @@ import { hostname } from 'node:os';
 import { processEnvironment, SettingsError } from '../config/load.ts';
 import type { Settings } from '../config/settings.ts';
 import { publicHostName } from '../core/urls.ts';
-import { openCluster } from '../kubernetes/client.ts';
+import { type Cluster, openCluster } from '../kubernetes/client.ts';
+import { mayReviewTokens } from '../kubernetes/cluster-access.ts';
 import { EventRecorder } from '../kubernetes/event-recorder.ts';
 import { type IssuerInjection, issuerInjection, showsToIssuers } from '../kubernetes/issuer-injection.ts';
 import { leaseLeadership } from '../kubernetes/lease.ts';
@@ -13,10 +14,12 @@ import { openClusterSource } from '../kubernetes/source.ts';
 import { clusterCallerReview } from '../kubernetes/token-review.ts';
 import { clusterTrustMirror } from '../kubernetes/trust-mirror.ts';
 import type { Change, ResourceSource } from '../operator/ports.ts';
+import type { Events } from '../telemetry/events.ts';
 import { caNamespacesOf, releaseNamespace } from './namespaces.ts';
 import type { World, WorldOptions } from './world.ts';
 
 const LEASE = 'acmery';
+const REVIEW_MS = 10_000;
 
 /** Undefined where there is no cluster. Throws SettingsError for URLs that nobody in it could reach. */
 export async function openClusterWorld({ settings, events, scope }: WorldOptions): Promise<World | undefined> {
@@ -30,6 +33,7 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   const watchSecrets = settings.secretsWatch === 'on';
   const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass, watchSecrets }));
   let injection: IssuerInjection | undefined;
+  if (namespaces !== undefined && settings.roles.includes('server')) void tellOfReviews(cluster, events);
   const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
   return {
     openKeys: async () => secretKeyStore({ cluster, namespace }),
@@ -55,6 +59,12 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
     },
     isCluster: true,
   };
+}
+
+/** Roles in namespaces give no right to review tokens. Where nobody can say now, callers will be told. */
+async function tellOfReviews(cluster: Cluster, events: Events): Promise<void> {
+  const mayReview = await mayReviewTokens(cluster, AbortSignal.timeout(REVIEW_MS)).catch(() => true);
+  if (!mayReview) events.apiTokensOnly();
 }
 
 /** Changes are told to one more, after the operator. */

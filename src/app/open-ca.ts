@@ -15,7 +15,7 @@ import { createAddressPolicy } from '../prober/address-policy.ts';
 import { createCaaResolver } from '../prober/caa.ts';
 import { createProber } from '../prober/probers.ts';
 import { createResolver, type DnsResolver } from '../prober/resolver.ts';
-import { openDatabase } from '../store/database.ts';
+import { type Database, openDatabase } from '../store/database.ts';
 import { requireSchema } from '../store/migrate.ts';
 import { createEvents, type Events } from '../telemetry/events.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -25,6 +25,9 @@ import { version } from '../version.ts';
 export type OwnListener = { readonly address: string; readonly port: number };
 
 export type OpenedCa = { readonly ca: Ca; readonly clocks: ClockWatch };
+
+/** For what needs no key. */
+export type KeylessCa = Omit<Ca, 'keys'>;
 
 export type CaParts = {
   readonly url: string;
@@ -37,14 +40,13 @@ export type CaParts = {
 
 /** The database need not answer yet. */
 export function openCa(settings: Settings, parts: CaParts, scope: AsyncDisposableStack): OpenedCa {
-  const { url, keys, events, ownListeners = [], directoriesComeLater = false } = parts;
-  const database = openDatabase({
-    url,
-    maxConnections: settings.databasePool,
-    statementTimeoutMs: settings.databaseStatementTimeout,
-    onConnectionLost: (error) => events.databaseConnectionLost({ error }),
-  });
-  scope.use(database);
+  const { ca, clocks } = openKeyless(settings, parts, scope);
+  return { ca: { ...ca, keys: parts.keys }, clocks };
+}
+
+function openKeyless(settings: Settings, parts: Omit<CaParts, 'keys'>, scope: AsyncDisposableStack) {
+  const { url, events, ownListeners = [], directoriesComeLater = false } = parts;
+  const database = scope.use(databaseOf(settings, url, events));
   const { publicUrl, httpUrl } = settings;
   const limits = { orders: settings.limitOrders, accounts: settings.limitAccounts, failures: settings.limitFailures };
   const retention = {
@@ -58,10 +60,18 @@ export function openCa(settings: Settings, parts: CaParts, scope: AsyncDisposabl
   const clocks = new ClockWatch({ database, events, clock: { now: () => new Date() } });
   const urls = { publicUrl, httpUrl };
   const ownWorker = new OwnWorker();
-  const world = { database, keys, clock: clocks, urls, caa, prober };
+  const world = { database, clock: clocks, urls, caa, prober };
   const ca = { ...world, limits, retention, events, ownWorker, directoriesComeLater };
   return { ca, clocks };
 }
+
+const databaseOf = (settings: Settings, url: string, events: Events): Database =>
+  openDatabase({
+    url,
+    maxConnections: settings.databasePool,
+    statementTimeoutMs: settings.databaseStatementTimeout,
+    onConnectionLost: (error) => events.databaseConnectionLost({ error }),
+  });
 
 export const fileKeys = ({ dataDir }: Settings): Promise<KeyStore> => openFileKeyStore(join(dataDir, 'keys'));
 
@@ -103,17 +113,22 @@ export async function databaseUrlFor(settings: Settings, log: Log, scope: AsyncD
   return running ?? (await ownPostgres(settings.dataDir, createEvents(log, createMetrics()), scope));
 }
 
-/** The CA for a command, without listeners; nothing is known yet of the schema. */
-export async function openCaFor(settings: Settings, log: Log, scope: AsyncDisposableStack): Promise<Ca> {
+/** The CA for a command, without listeners and keys; nothing is known yet of the schema. */
+export async function openCaFor(settings: Settings, log: Log, scope: AsyncDisposableStack): Promise<KeylessCa> {
   const events = createEvents(log, createMetrics());
   const url = await databaseUrlFor(settings, log, scope);
-  return openCa(settings, { url, keys: await fileKeys(settings), events }, scope).ca;
+  return openKeyless(settings, { url, events }, scope).ca;
 }
 
-/** Runs one command's work on the CA; the database must answer now, and must have been migrated. */
-export async function withCa<Result>(settings: Settings, log: Log, work: (ca: Ca) => Promise<Result>): Promise<Result> {
+/** Runs one command's work on the database, which must answer now, and must have been migrated. Opens no key. */
+export async function withDatabase<Result>(
+  settings: Settings,
+  log: Log,
+  work: (ca: Pick<Ca, 'database' | 'clock'>) => Promise<Result>,
+): Promise<Result> {
   await using scope = new AsyncDisposableStack();
-  const ca = await openCaFor(settings, log, scope);
-  await requireSchema(ca.database.db);
-  return await work(ca);
+  const events = createEvents(log, createMetrics());
+  const database = scope.use(databaseOf(settings, await databaseUrlFor(settings, log, scope), events));
+  await requireSchema(database.db);
+  return await work({ database, clock: new ClockWatch({ database, events, clock: { now: () => new Date() } }) });
 }

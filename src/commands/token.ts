@@ -1,6 +1,6 @@
 // `acmery token`: makes, lists and revokes API tokens.
 import { userInfo } from 'node:os';
-import { withCa } from '../app/open-ca.ts';
+import { withDatabase } from '../app/open-ca.ts';
 import type { Settings } from '../config/settings.ts';
 import { duration } from '../config/value-kinds.ts';
 import { type ApiTokenView, createApiToken, listApiTokens, revokeApiToken } from '../core/api-tokens.ts';
@@ -14,7 +14,7 @@ type Flags = Readonly<Record<string, string | undefined>>;
 const lifetime = duration(60_000, 3_650 * 86_400_000);
 
 export async function createTokenCommand(settings: Settings, flags: Flags): Promise<number> {
-  const { token, view } = await withCa(settings, quietLogOf(settings), (ca) =>
+  const { token, view } = await withDatabase(settings, quietLogOf(settings), (ca) =>
     createApiToken(ca, commandCaller(), newTokenOf(flags)),
   );
   if (flags.output === 'json') printJson({ token, ...jsonOf(view) });
@@ -26,7 +26,7 @@ export async function createTokenCommand(settings: Settings, flags: Flags): Prom
 }
 
 export async function listTokensCommand(settings: Settings, flags: Flags): Promise<number> {
-  const tokens = await withCa(settings, quietLogOf(settings), (ca) => listApiTokens(ca));
+  const tokens = await withDatabase(settings, quietLogOf(settings), (ca) => listApiTokens(ca));
   const rows = tokens.map(jsonOf);
   if (flags.output === 'json') printJson(rows);
   else printTable(['id', 'name', 'permission', 'state', 'created_at', 'expires_at', 'last_used_on'], rows);
@@ -34,7 +34,7 @@ export async function listTokensCommand(settings: Settings, flags: Flags): Promi
 }
 
 export async function revokeTokenCommand(settings: Settings, id: string): Promise<number> {
-  const token = await withCa(settings, quietLogOf(settings), (ca) => revokeApiToken(ca, commandCaller(), id));
+  const token = await withDatabase(settings, quietLogOf(settings), (ca) => revokeApiToken(ca, commandCaller(), id));
   console.log(`Token ${token.id} (${token.name}) is revoked.`);
   return 0;
 }

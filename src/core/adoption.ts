@@ -1,12 +1,14 @@
 // How a custom resource comes to a row that is there already: as its own, or by taking it over.
-
+import type { Db, Tx } from '../store/database.ts';
 import { DatabaseError } from '../store/database-error.ts';
-import type { DeclaredAs } from '../store/origin.ts';
-import { type AppliedAs, adoptedId, type Declared, isOwn } from './declared.ts';
+import type { DeclaredAs, Fence, Owner } from '../store/origin.ts';
+import { recordChange } from './audit-events.ts';
+import type { Ca } from './ca.ts';
+import { type AppliedAs, adoptedId, customResource, type Declared, isOwn } from './declared.ts';
 import { CaError, type FieldProblem } from './errors.ts';
 import { formatId } from './ids.ts';
-import { changedMeanwhile, objectKinds } from './object-kinds.ts';
-import { type DeclaredKind, type OwnedState, requireChangeable } from './origin.ts';
+import { changedMeanwhile, found, objectKinds } from './object-kinds.ts';
+import { customResourceKinds, type DeclaredKind, type OwnedState, ownerOf, requireChangeable } from './origin.ts';
 
 export type Applied<View> = { readonly as: AppliedAs; readonly view: View };
 
@@ -85,3 +87,42 @@ function immutable(kind: DeclaredKind, differences: readonly FieldProblem[]): Ca
     { problems: differences },
   );
 }
+
+/** The living row of nobody that the annotation `adopt` names. Throws `invalid`, `not_found` and `already_exists`. */
+export async function namedRow<Row extends OwnedState>(
+  ca: Ca,
+  kind: DeclaredKind,
+  declared: Declared,
+  find: (db: Db, id: string) => Promise<Row | undefined>,
+): Promise<Row | undefined> {
+  const id = adoptedId(kind, declared);
+  if (id === undefined) return undefined;
+  const row = found(kind, id, await find(ca.database.db, id));
+  const owner = ownerOf(row);
+  if (owner === undefined) return row;
+  const { prefix, noun } = objectKinds[kind];
+  const who = `${customResourceKinds[kind]} ${owner.namespace}/${owner.name}`;
+  throw new CaError(
+    'already_exists',
+    `The ${noun} ${formatId(prefix, id)} that the annotation acmery.io/adopt names cannot be taken over: it is that of ${who}.`,
+  );
+}
+
+/** Makes the row that of the object, with the record of it. Throws `conflict` when it is no longer as it was seen. */
+export const takenOver = <Row extends { readonly id: string }>(
+  ca: Ca,
+  kind: DeclaredKind,
+  declared: Declared,
+  seen: Row,
+  { write, audited }: { readonly write: AdoptingWrite<Row>; readonly audited: (row: Row) => Audited },
+): Promise<Row> =>
+  ca.database.inTransaction(async (tx) => {
+    const row = await write(tx, seen, declared, declared);
+    if (row === undefined) throw changedMeanwhile(kind);
+    const change = { action: 'adopt', kind, id: seen.id, after: audited(row) } as const;
+    await recordChange(tx, customResource(declared), ca.clock.now(), change);
+    return row;
+  });
+
+type AdoptingWrite<Row> = (tx: Tx, seen: Row, owner: Owner, fence: Fence) => Promise<Row | undefined>;
+type Audited = NonNullable<Parameters<typeof recordChange>[3]['after']>;

@@ -1,6 +1,5 @@
 // The account key that a custom resource declares: registered once, compared at every visit. What its ACME client changes
 // since then, the key and the contacts, wins.
-
 import {
   adoptAcmeKey,
   type DeclaredAcmeKeyRow,
@@ -10,22 +9,12 @@ import {
 import { findKeyUse } from '../store/used-keys.ts';
 import { readAccountKey } from './account-key.ts';
 import { type AcmeKeyView, acmeKeyView, auditedAcmeKey } from './acme-keys.ts';
-import { nobodys } from './adoption.ts';
-import { recordChange } from './audit-events.ts';
+import { namedRow, nobodys, takenOver } from './adoption.ts';
 import type { Ca } from './ca.ts';
-import {
-  type AppliedAs,
-  adoptedId,
-  alreadyExists,
-  customResource,
-  type Declared,
-  isOwn,
-  notAdoptable,
-} from './declared.ts';
+import { type AppliedAs, alreadyExists, customResource, type Declared, isOwn } from './declared.ts';
 import { differing } from './differing.ts';
 import { CaError } from './errors.ts';
 import { formatId, newUuid } from './ids.ts';
-import { changedMeanwhile, found } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
 import { ownerOf } from './origin.ts';
 import { refusalOf } from './refusals.ts';
@@ -43,6 +32,9 @@ export type DeclaredAcmeKey = {
   readonly publicKey: { readonly given: string } | { readonly make: () => Promise<string> };
 };
 
+const KIND = 'acme_key';
+const adoption = { write: adoptAcmeKey, audited: auditedAcmeKey };
+
 export type AppliedAcmeKey = {
   readonly as: AppliedAs;
   readonly view: AcmeKeyView & { readonly directoryUrl: string };
@@ -55,7 +47,8 @@ export type AppliedAcmeKey = {
  * authorizations.
  */
 export async function applyAcmeKey(ca: Ca, declared: Declared, wanted: DeclaredAcmeKey): Promise<AppliedAcmeKey> {
-  const seen = (await findDeclaredAcmeKey(ca.database.db, declared)) ?? (await adopted(ca, declared));
+  const seen =
+    (await findDeclaredAcmeKey(ca.database.db, declared)) ?? (await namedRow(ca, KIND, declared, findAcmeKeyToAdopt));
   return seen === undefined ? register(ca, declared, wanted) : settle(ca, declared, wanted, seen);
 }
 
@@ -90,9 +83,9 @@ async function settle(
   wanted: DeclaredAcmeKey,
   seen: DeclaredAcmeKeyRow,
 ): Promise<AppliedAcmeKey> {
-  const isOurs = isOwn('acme_key', declared, seen);
+  const isOurs = isOwn(KIND, declared, seen);
   await requireSame(ca, seen, wanted, isOurs);
-  const row = isOurs ? seen : await adopt(ca, declared, seen);
+  const row = isOurs ? seen : await takenOver(ca, KIND, declared, seen, adoption);
   const changes = row.state === 'valid' ? changesOf(row, wanted) : {};
   const hasChanges = Object.keys(changes).length > 0;
   const isLater = row.state === 'valid' && (row.origin_generation ?? 0) < declared.generation;
@@ -122,28 +115,7 @@ async function requireSame(ca: Ca, row: DeclaredAcmeKeyRow, wanted: DeclaredAcme
   const { publicKey } = wanted;
   const isOther = 'given' in publicKey && !(await isKeyOfAccount(ca, row.id, publicKey.given));
   const fields = [...(isMoved ? ['directoryRef'] : []), ...(isOther ? ['publicKey'] : [])];
-  if (fields.length > 0) throw alreadyExists('acme_key', row, fields);
-}
-
-/** What the annotation names. */
-async function adopted(ca: Ca, declared: Declared): Promise<DeclaredAcmeKeyRow | undefined> {
-  const id = adoptedId('acme_key', declared);
-  if (id === undefined) return undefined;
-  const row = found('acme_key', id, await findAcmeKeyToAdopt(ca.database.db, id));
-  const owner = ownerOf(row);
-  if (owner === undefined) return row;
-  throw notAdoptable('acme_key', id, `it is that of AcmeKey ${owner.namespace}/${owner.name}`);
-}
-
-function adopt(ca: Ca, declared: Declared, seen: DeclaredAcmeKeyRow): Promise<DeclaredAcmeKeyRow> {
-  const { id } = seen;
-  return ca.database.inTransaction(async (tx) => {
-    const row = await adoptAcmeKey(tx, seen, declared, declared);
-    if (row === undefined) throw changedMeanwhile('acme_key');
-    const change = { action: 'adopt', kind: 'acme_key', id, after: auditedAcmeKey(row) } as const;
-    await recordChange(tx, customResource(declared), ca.clock.now(), change);
-    return row;
-  });
+  if (fields.length > 0) throw alreadyExists(KIND, row, fields);
 }
 
 /** The refusal that says how to take the account of the key over; undefined where that cannot be done. */

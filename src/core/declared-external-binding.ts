@@ -10,25 +10,17 @@ import {
   replaceDeclaredBinding,
 } from '../store/declared-bindings.ts';
 import type { Owner } from '../store/origin.ts';
-import { nobodys } from './adoption.ts';
-import { recordChange, recordChanges, recordOf } from './audit-events.ts';
+import { namedRow, nobodys, takenOver } from './adoption.ts';
+import { recordChanges, recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { newBinding } from './create-external-binding.ts';
-import {
-  type AppliedAs,
-  adoptedId,
-  alreadyExists,
-  customResource,
-  type Declared,
-  isOwn,
-  notAdoptable,
-} from './declared.ts';
+import { type AppliedAs, alreadyExists, customResource, type Declared, isOwn } from './declared.ts';
 import { type DeclaredBindingView, declaredBindingView } from './declared-binding-view.ts';
 import { differing } from './differing.ts';
 import { CaError } from './errors.ts';
 import { auditedExternalBinding } from './external-bindings.ts';
 import { formatId } from './ids.ts';
-import { changedMeanwhile, found, unknownReference } from './object-kinds.ts';
+import { changedMeanwhile, unknownReference } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
 import { ownerOf } from './origin.ts';
 import { writeExternalBinding } from './update-external-binding.ts';
@@ -47,8 +39,12 @@ export type DeclaredBinding = {
   readonly isNew: boolean;
 };
 
+const KIND = 'external_binding';
+const adoption = { write: adoptBinding, audited: auditedExternalBinding };
+
 export type AppliedBinding = {
-  readonly as: AppliedAs;
+  /** `replaced`: another token, with another MAC key, is in the place of the one before. */
+  readonly as: AppliedAs | 'replaced';
   readonly view: DeclaredBindingView;
   /** What the token keeps otherwise than declared, because it was used. */
   readonly kept: readonly ('name' | 'order_validations')[];
@@ -66,7 +62,9 @@ export async function applyExternalBinding(
 ): Promise<AppliedBinding> {
   const { db } = ca.database;
   const isFirst = wanted.isNew && declared.adopt === undefined;
-  const seen = isFirst ? undefined : ((await findDeclaredBinding(db, declared)) ?? (await adopted(ca, declared)));
+  const seen = isFirst
+    ? undefined
+    : ((await findDeclaredBinding(db, declared)) ?? (await namedRow(ca, KIND, declared, findBindingToAdopt)));
   if (seen !== undefined) return settle(ca, declared, wanted, seen);
   const made = await make(ca, declared, wanted);
   if (made !== undefined) return applied(ca, 'created', wanted, made);
@@ -85,10 +83,10 @@ async function settle(
   wanted: DeclaredBinding,
   seen: DeclaredBindingRow,
 ): Promise<AppliedBinding> {
-  const isOurs = isOwn('external_binding', declared, seen);
+  const isOurs = isOwn(KIND, declared, seen);
   requireSame(seen, wanted, isOurs);
-  const row = isOurs ? seen : await adopt(ca, declared, seen);
-  if (isOutdated(row, wanted)) return applied(ca, 'updated', wanted, await replace(ca, declared, wanted, row));
+  const row = isOurs ? seen : await takenOver(ca, KIND, declared, seen, adoption);
+  if (isOutdated(row, wanted)) return applied(ca, 'replaced', wanted, await replace(ca, declared, wanted, row));
   const changes = row.acme_key_id === null ? differencesOf(row, wanted) : {};
   const hasChanges = Object.keys(changes).length > 0;
   const isLater = (row.origin_generation ?? 0) < declared.generation;
@@ -113,7 +111,7 @@ function requireSame(row: DeclaredBindingRow, wanted: DeclaredBinding, isOurs: b
   const isRenamed = wanted.isKeyIdGiven && row.key_id !== wanted.key_id;
   const fields = [...(isMoved ? ['directoryRef'] : []), ...(isRenamed ? ['keyId'] : [])];
   if (fields.length === 0) return;
-  if (!isOurs) throw alreadyExists('external_binding', row, fields);
+  if (!isOurs) throw alreadyExists(KIND, row, fields);
   throw new CaError(
     'immutable',
     `The token of this object is in ${formatId('dir', row.directory_id)} under the key id ${kidOf(row)}, and ${fields.join(' and ')} cannot change. Delete the object and declare it again.`,
@@ -122,31 +120,10 @@ function requireSame(row: DeclaredBindingRow, wanted: DeclaredBinding, isOurs: b
 
 const kidOf = ({ key_id, id }: DeclaredBindingRow): string => key_id ?? formatId('eab', id);
 
-/** What the annotation names. */
-async function adopted(ca: Ca, declared: Declared): Promise<DeclaredBindingRow | undefined> {
-  const id = adoptedId('external_binding', declared);
-  if (id === undefined) return undefined;
-  const row = found('external_binding', id, await findBindingToAdopt(ca.database.db, id));
-  const owner = ownerOf(row);
-  if (owner === undefined) return row;
-  throw notAdoptable('external_binding', id, `it is that of ExternalBinding ${owner.namespace}/${owner.name}`);
-}
-
-function adopt(ca: Ca, declared: Declared, seen: DeclaredBindingRow): Promise<DeclaredBindingRow> {
-  const { id } = seen;
-  return ca.database.inTransaction(async (tx) => {
-    const row = await adoptBinding(tx, seen, declared, declared);
-    if (row === undefined) throw changedMeanwhile('external_binding');
-    const change = { action: 'adopt', kind: 'external_binding', id, after: auditedExternalBinding(row) } as const;
-    await recordChange(tx, customResource(declared), ca.clock.now(), change);
-    return row;
-  });
-}
-
 async function make(ca: Ca, declared: Declared, wanted: DeclaredBinding): Promise<DeclaredBindingRow | undefined> {
   const binding = await columnsOf(ca, declared, wanted, wanted.key_id);
   const after = auditedExternalBinding(binding);
-  const change = { action: 'create', kind: 'external_binding', id: binding.id, after } as const;
+  const change = { action: 'create', kind: KIND, id: binding.id, after } as const;
   const record = recordOf(customResource(declared), binding.created_at, change);
   return insertDeclaredBinding(ca.database.db, { binding, record });
 }
@@ -158,13 +135,12 @@ async function replace(
   seen: DeclaredBindingRow,
 ): Promise<DeclaredBindingRow> {
   const binding = await columnsOf(ca, declared, wanted, seen.key_id);
-  const kind = 'external_binding';
   return ca.database.inTransaction(async (tx) => {
     const row = await replaceDeclaredBinding(tx, seen, binding);
-    if (row === undefined) throw changedMeanwhile(kind);
+    if (row === undefined) throw changedMeanwhile(KIND);
     await recordChanges(tx, customResource(declared), binding.created_at, [
-      { action: 'delete', kind, id: seen.id, before: auditedExternalBinding(seen) },
-      { action: 'create', kind, id: row.id, after: auditedExternalBinding(row) },
+      { action: 'delete', kind: KIND, id: seen.id, before: auditedExternalBinding(seen) },
+      { action: 'create', kind: KIND, id: row.id, after: auditedExternalBinding(row) },
     ]);
     return row;
   });
@@ -194,7 +170,7 @@ async function notMade(ca: Ca, { key_id: keyId, directory_id: directoryId }: Dec
 
 const applied = async (
   ca: Ca,
-  as: AppliedAs,
+  as: AppliedBinding['as'],
   wanted: DeclaredBinding,
   row: DeclaredBindingRow,
 ): Promise<AppliedBinding> => ({

@@ -79,12 +79,3 @@ export function alreadyExists(kind: DeclaredKind, row: Declaration, fields: read
     `The ${noun} of this ${customResourceKinds[kind]} is there already, ${id}, ${left} that differed in ${fields.join(' and ')}, and that never changes. Declare it as it was, or choose another name for this object.`,
   );
 }
-
-/** The refusal to take over what the annotation `adopt` names. */
-export const notAdoptable = (kind: DeclaredKind, uuid: string, why: string): CaError => {
-  const { prefix, noun } = objectKinds[kind];
-  return new CaError(
-    'already_exists',
-    `The ${noun} ${formatId(prefix, uuid)} that the annotation acmery.io/adopt names cannot be taken over: ${why}.`,
-  );
-};

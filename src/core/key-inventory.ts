@@ -39,8 +39,8 @@ export async function requireLoadableKeys(ca: Ca): Promise<void> {
   if (refusals.length > 0 && refusals.length === holders.length) throw refusals[0];
 }
 
-function troubleOf(ca: Ca, { id, ref, der }: KeyHolder, key: StoredKey | undefined): readonly string[] {
-  const title = `${formatId('scrt', id)} (${ca.keys.nameOf(ref)})`;
+function troubleOf(ca: Ca, { id, name, ref, der }: KeyHolder, key: StoredKey | undefined): readonly string[] {
+  const title = `${name} (${formatId('scrt', id)}, ${ca.keys.nameOf(ref)})`;
   if (key === undefined) return [`the key of ${title} is missing`];
   if (der === null || parseCertificate(der).spki.equals(key.spki)) return [];
   return [`the key of ${title} is not that of its certificate`];

@@ -2,6 +2,7 @@
 import type { Tx } from '../store/database.ts';
 import {
   dropPendingSigningCert,
+  findChain,
   hasSigningCert,
   insertSigningCert,
   type NewSigningCert,
@@ -60,11 +61,17 @@ export async function makeSigningCert(
     };
   });
   try {
-    const stored = begun.stored ?? (await ca.keys.createOnce(id, { ...(await make()), ...keyOrigin(author) }));
+    const stored = begun.stored ?? (await store());
     return await completeSigningCert(ca, author, pending, stored);
   } catch (error) {
     if (author.declared === undefined) await undoMaking(ca, id);
     throw error;
+  }
+
+  async function store(): Promise<StoredKey> {
+    const chain = pending.parent_id === null ? [] : await findChain(ca.database.db, pending.parent_id);
+    const above = chain.map(({ der }) => der).filter((der) => der !== null);
+    return ca.keys.createOnce(id, { ...(await make()), chain: above, ...keyOrigin(author) });
   }
 }
 

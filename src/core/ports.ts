@@ -26,6 +26,8 @@ export type KeyMaterial = {
   /** PKCS#8 DER of the private key. */
   readonly pkcs8: Buffer;
   readonly certificate?: Buffer;
+  /** Those above the certificate, the nearest first, as far as they are known: for who takes the key elsewhere. */
+  readonly chain?: readonly Buffer[];
   readonly origin?: KeyOrigin;
 };
 

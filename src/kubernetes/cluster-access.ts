@@ -1,53 +1,41 @@
 // Whether the API server answers, who we are to it, and whether we may do there what the program needs: for `doctor`.
+import { kinds } from '../resources/kinds.ts';
+import { API_VERSION, kindNames } from '../resources/resource.ts';
 import type { Cluster } from './client.ts';
 import { ClusterError } from './cluster-error.ts';
+import { type ClusterNeeds, type Right, reviewRights, rightsOf } from './cluster-rights.ts';
+import { orUndefined } from './source-errors.ts';
 
 /** One thing looked at: a fact when it is well, else the problem and what to do about it. */
 export type ClusterFinding =
   | { readonly subject: string; readonly fact: string }
   | { readonly subject: string; readonly problem: string; readonly remedy: string };
 
-type Right = {
-  readonly verb: string;
-  readonly group: string;
-  readonly resource: string;
-  readonly isNamespaced: boolean;
-};
-
-const rights: readonly Right[] = [
-  // CA keys are Secrets.
-  ...['get', 'list', 'create', 'delete'].map((verb) => ({ verb, group: '', resource: 'secrets', isNamespaced: true })),
-  // Leadership among replicas.
-  ...['get', 'create', 'update'].map((verb) => ({
-    verb,
-    group: 'coordination.k8s.io',
-    resource: 'leases',
-    isNamespaced: true,
-  })),
-  // ServiceAccount tokens of /v1 callers.
-  { verb: 'create', group: 'authentication.k8s.io', resource: 'tokenreviews', isNamespaced: false },
-  { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews', isNamespaced: false },
-];
-
 const OLDEST_MINOR = 30;
 const TIMEOUT_MS = 5_000;
 
-/** `namespace` is the release namespace. Finds, never throws but for an abort; what follows from a problem is not looked at. */
+/** Finds, never throws but for an abort; what follows from a problem is not looked at. */
 export async function checkClusterAccess(
   cluster: Cluster,
-  namespace: string,
+  needs: ClusterNeeds,
   signal: AbortSignal,
 ): Promise<readonly ClusterFinding[]> {
   const findings: ClusterFinding[] = [];
-  for (const check of [serverVersion, identity, permissions]) {
-    const finding = await check({ cluster, namespace, signal }).catch(findingOf);
+  for (const check of [serverVersion, identity, ourKinds, permissions]) {
+    const finding = await check({ cluster, needs, signal }).catch(findingOf);
     findings.push(finding);
     if ('problem' in finding) break;
   }
   return findings;
 }
 
-type Context = { readonly cluster: Cluster; readonly namespace: string; readonly signal: AbortSignal };
+/** Whether tokens of ServiceAccounts can be taken. Throws ClusterError. */
+export async function mayReviewTokens(cluster: Cluster, signal: AbortSignal): Promise<boolean> {
+  const answers = await Promise.all(reviewRights.map((right) => mayWe(cluster, right, signal)));
+  return answers.every(Boolean);
+}
+
+type Context = { readonly cluster: Cluster; readonly needs: ClusterNeeds; readonly signal: AbortSignal };
 
 async function serverVersion({ cluster, signal }: Context): Promise<ClusterFinding> {
   const subject = 'API server';
@@ -75,24 +63,49 @@ async function identity({ cluster, signal }: Context): Promise<ClusterFinding> {
   return { subject: 'identity', fact: `we are ${review.status?.userInfo?.username}` };
 }
 
-async function permissions(context: Context): Promise<ClusterFinding> {
-  const subject = 'permissions';
-  const answers = await Promise.all(rights.map(async (right) => ({ right, isAllowed: await mayWe(right, context) })));
-  const missing = answers.filter(({ isAllowed }) => !isAllowed).map(({ right }) => `${right.verb} ${titleOf(right)}`);
+async function ourKinds({ cluster, signal }: Context): Promise<ClusterFinding> {
+  const subject = 'custom resources';
+  const remedy = 'Apply the CustomResourceDefinitions: `acmery manifests crds | kubectl apply --server-side -f -`.';
+  const request = { method: 'GET', path: `/apis/${API_VERSION}`, signal, timeoutMs: TIMEOUT_MS } as const;
+  const found = await orUndefined(cluster.request<{ resources?: readonly { readonly name: string }[] }>(request));
+  const names = new Set(found?.resources?.map(({ name }) => name));
+  const missing = kindNames.map((kind) => kinds[kind].plural).filter((plural) => !names.has(plural));
   return missing.length === 0
-    ? { subject, fact: `all ${rights.length} that are needed in namespace ${context.namespace} and cluster-wide` }
-    : {
-        subject,
-        problem: `We may not: ${missing.join(', ')}.`,
-        remedy: `Bind a Role in namespace ${context.namespace} (secrets, leases) and ClusterRole system:auth-delegator (reviews) to this identity.`,
-      };
+    ? { subject, fact: `${kindNames.join(', ')} are installed` }
+    : { subject, problem: `${missing.join(', ')} of ${API_VERSION} are not installed.`, remedy };
+}
+
+async function permissions({ cluster, needs, signal }: Context): Promise<ClusterFinding> {
+  const subject = 'permissions';
+  const rights = rightsOf(needs);
+  const answers = await Promise.all(rights.map((right) => mayWe(cluster, right, signal)));
+  const missing = rights.filter((_, index) => answers[index] === false);
+  const takesTokens = await mayReviewTokens(cluster, signal);
+  // By Roles alone nobody may review tokens.
+  if (!takesTokens && needs.watchNamespaces === undefined) missing.push(...reviewRights);
+  if (missing.length > 0)
+    return {
+      subject,
+      problem: `We may not: ${missing.map(titleOf).join(', ')}.`,
+      remedy: 'Install the roles of the chart and bind them to this identity; docs/kubernetes.md lists the rights.',
+    };
+  const fact = `all ${rights.length + (takesTokens ? reviewRights.length : 0)} permissions that are needed`;
+  return { subject, fact: takesTokens ? fact : `${fact}; /v1 takes API tokens only, since tokens cannot be reviewed` };
 }
 
 async function mayWe(
-  { verb, group, resource, isNamespaced }: Right,
-  { cluster, namespace, signal }: Context,
+  cluster: Cluster,
+  { verb, group, resource, subresource, namespace, name }: Right,
+  signal: AbortSignal,
 ): Promise<boolean> {
-  const resourceAttributes = { verb, group, resource, ...(isNamespaced && { namespace }) };
+  const resourceAttributes = {
+    verb,
+    group,
+    resource,
+    ...(subresource !== undefined && { subresource }),
+    ...(namespace !== undefined && { namespace }),
+    ...(name !== undefined && { name }),
+  };
   const review = await cluster.request<{ status?: { allowed?: boolean } }>({
     method: 'POST',
     path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
@@ -103,7 +116,11 @@ async function mayWe(
   return review.status?.allowed === true;
 }
 
-const titleOf = ({ group, resource }: Right): string => (group === '' ? resource : `${resource}.${group}`);
+const titleOf = ({ verb, group, resource, subresource, namespace }: Right): string => {
+  const plural = [resource, ...(subresource === undefined ? [] : [subresource])].join('/');
+  const title = `${verb} ${group === '' ? plural : `${plural}.${group}`}`;
+  return namespace === undefined ? title : `${title} in ${namespace}`;
+};
 
 const remedies: Readonly<Record<string, string>> = {
   Unreachable: 'Check the address in the kubeconfig, the network and any proxy between.',

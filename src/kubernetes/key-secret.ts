@@ -38,8 +38,12 @@ export function keySecretName(ref: string): string {
 /** Of a name that `keySecretName` gave. */
 export const refOf = ({ metadata }: KeySecret): string => metadata.name.slice('acmery-'.length);
 
-export function keySecret(namespace: string, ref: string, { pkcs8, certificate: der, origin }: KeyMaterial): object {
+export function keySecret(namespace: string, ref: string, material: KeyMaterial): object {
+  const { pkcs8, certificate: der, chain = [], origin } = material;
   const certificate = der && parseCertificate(der);
+  // As issuers of other programs take it: the chain without its root, and that beside it.
+  const all = [...(certificate ? [certificate] : []), ...chain.map((above) => parseCertificate(above))];
+  const [root] = all.filter(isRoot);
   const kind = kindOf(ref, certificate);
   const isTls = kind === 'signing-cert' && certificate !== undefined;
   return secret(namespace, ref, kind, {
@@ -47,9 +51,9 @@ export function keySecret(namespace: string, ref: string, { pkcs8, certificate: 
     origin,
     values: {
       [KEY]: toPem('PRIVATE KEY', pkcs8),
-      ...(certificate && { [CERTIFICATE]: certificatePem(certificate.der) }),
-      // The root of a chain that is not stored here is not known here.
-      ...(isTls && isRoot(certificate) && { [ANCHOR]: certificatePem(certificate.der) }),
+      ...(certificate && { [CERTIFICATE]: pemOf(all.filter((one) => one === certificate || one !== root)) }),
+      // The root of a chain whose upper end is not here is not known here.
+      ...(isTls && root && { [ANCHOR]: certificatePem(root.der) }),
     },
   });
 }
@@ -113,6 +117,9 @@ function kindOf(ref: string, certificate: Certificate | undefined): KeyKind {
   // A CA cert that waits for its certificate has none.
   return certificate === undefined || isCa(certificate) ? 'signing-cert' : 'ocsp-signer';
 }
+
+const pemOf = (certificates: readonly Certificate[]): string =>
+  certificates.map(({ der }) => certificatePem(der)).join('');
 
 const isCa = ({ extensions }: Certificate): boolean => extensions.basicConstraints?.ca === true;
 

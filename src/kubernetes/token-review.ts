@@ -29,6 +29,9 @@ const AT_ONCE = 16;
 const WAITING = 256;
 const TIMEOUT_MS = 5_000;
 
+const NO_ANSWER = 'The API server that checks tokens of the cluster does not answer. Try again.';
+const NOT_ALLOWED = 'This server may not have tokens of the cluster checked. Use an API token.';
+
 type Remembered = { readonly review: Review; readonly untilMs: number };
 
 export function clusterCallerReview({
@@ -51,10 +54,7 @@ export function clusterCallerReview({
       .catch((error: unknown): Review => {
         if (!(error instanceof ClusterError)) throw error;
         events.callerReviewUnavailable({ reason: error.message });
-        return {
-          outcome: 'unavailable',
-          detail: 'The API server that checks tokens of the cluster does not answer. Try again.',
-        };
+        return { outcome: 'unavailable', detail: error.code === 403 ? NOT_ALLOWED : NO_ANSWER };
       });
     events.callerReviewed({ outcome: review.outcome });
     if (review.outcome !== 'unavailable') {

@@ -1,6 +1,5 @@
 // ExternalBinding: an EAB token, and the Secret that brings it to its client.
 
-import type { AppliedAs } from '../core/declared.ts';
 import type { DeclaredBindingView } from '../core/declared-binding-view.ts';
 import {
   type AppliedBinding,
@@ -118,12 +117,12 @@ function wanted({ resource, status }: BindingVisit, directory_id: string): Decla
 }
 
 /** Before the status says so. */
-function tell({ resource, status, event }: BindingVisit, as: AppliedAs, view: DeclaredBindingView): void {
+function tell({ resource, status, event }: BindingVisit, as: AppliedBinding['as'], view: DeclaredBindingView): void {
   const { keyId, account } = view;
   const isDrift = as === 'updated' && resource.status?.observedGeneration === resource.metadata.generation;
   if (as === 'adopted') event({ type: 'Normal', reason: 'Adopted', note: `Took over the token ${keyId}.` });
   else if (as === 'created') event({ type: 'Normal', reason: 'BindingCreated', note: `Made the token ${keyId}.` });
-  else if (as === 'updated' && status.id !== formatId('eab', view.id)) {
+  else if (as === 'replaced') {
     const note = `Made another token ${keyId} in the place of the one before.`;
     event({ type: 'Normal', reason: 'BindingCreated', note });
   } else if (isDrift)

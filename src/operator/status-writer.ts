@@ -7,7 +7,7 @@ type Written = { readonly uid: string; readonly versions: readonly string[]; rea
 
 export class StatusWriter {
   readonly #source: ResourceSource;
-  /** What was written over the object as the copy shows it still: in the version that was visited, or one of our own. */
+  /** What was written over the object as the copy shows it still: as it was visited, or as others have changed it since. */
   readonly #written = new Map<string, Written>();
 
   constructor(source: ResourceSource) {
@@ -30,10 +30,14 @@ export class StatusWriter {
     const after = withoutUndefined(status);
     if (isDeepStrictEqual(after, this.shown(name, seen))) return;
     await this.#source.writeStatus(resource, status, signal);
-    const versions = [seen, resource].map(({ metadata }) => metadata.resourceVersion);
     const copy = this.#source.get(keyOf(seen));
-    if (copy === undefined || !versions.includes(copy.metadata.resourceVersion)) return;
-    this.#written.set(name, { uid: seen.metadata.uid, versions, status: after });
+    if (copy === undefined) return;
+    const visited = [seen, resource].map(({ metadata }) => metadata.resourceVersion);
+    const { resourceVersion } = copy.metadata;
+    // Somebody else may have changed the object meanwhile; its status only we do.
+    const isBehind = visited.includes(resourceVersion) || isDeepStrictEqual(copy.status, seen.status);
+    const versions = [...visited, resourceVersion];
+    if (isBehind) this.#written.set(name, { uid: seen.metadata.uid, versions, status: after });
   }
 
   /** The status of an object that the copy shows; what it has caught up with is forgotten. */

@@ -2,8 +2,9 @@
 import { type Selectable, sql } from 'kysely';
 import type { AuditRecord } from './audit.ts';
 import type { Db, Tx } from './database.ts';
+import { adoptIn, findDeclaredIn, findToAdoptIn } from './declared-rows.ts';
 import { type ExternalBindingRow, externalBindingColumns } from './external-bindings.ts';
-import { gatheredOn, gatheredWrites } from './gathered.ts';
+import { gatheredWrites } from './gathered.ts';
 import { type Fence, isWithin, type Owner } from './origin.ts';
 import type { Tables } from './tables.ts';
 
@@ -32,26 +33,10 @@ const columns = sql.join([
 ]);
 
 /** The token of a custom resource, also one that it left behind; undefined where there is none. */
-export const findDeclaredBinding = gatheredOn<Owner, DeclaredBindingRow | undefined>(async (db, owners) => {
-  const [namespaces, names] = [owners.map(({ namespace }) => namespace), owners.map(({ name }) => name)];
-  const { rows } = await sql<DeclaredBindingRow>`
-    select binding.*
-      from unnest(${namespaces}::text[], ${names}::text[]) as wanted (namespace, object)
-     cross join lateral (
-       select ${columns} from external_bindings
-        where origin = 'kubernetes' and origin_namespace = wanted.namespace and origin_name = wanted.object
-          and deleted_at is null
-        limit 1) as binding -- one look into the index for each, however few rows the planner knows of`.execute(db);
-  const found = new Map(rows.map((row) => [textOf({ namespace: row.origin_namespace, name: row.origin_name }), row]));
-  return (owner) => found.get(textOf(owner));
-});
+export const findDeclaredBinding = findDeclaredIn<DeclaredBindingRow>('external_bindings', columns);
 
 /** By its id, whoever made it; undefined for a deleted one too. */
-export async function findBindingToAdopt(db: Db, id: string): Promise<DeclaredBindingRow | undefined> {
-  const { rows } = await sql<DeclaredBindingRow>`
-    select ${columns} from external_bindings where id = ${id} and deleted_at is null`.execute(db);
-  return rows[0];
-}
+export const findBindingToAdopt = findToAdoptIn<DeclaredBindingRow>('external_bindings', columns);
 
 type Insertion = { readonly binding: NewDeclaredBinding; readonly record: AuditRecord };
 
@@ -124,20 +109,7 @@ export async function replaceDeclaredBinding(
 }
 
 /** Makes it that of another custom resource. Undefined when it is no longer as it was seen. */
-export async function adoptBinding(
-  tx: Tx,
-  { id, version }: Pick<DeclaredBindingRow, 'id' | 'version'>,
-  owner: Owner,
-  fence: Fence,
-): Promise<DeclaredBindingRow | undefined> {
-  const { rows } = await sql<DeclaredBindingRow>`
-    update external_bindings
-       set origin = 'kubernetes', origin_namespace = ${owner.namespace}, origin_name = ${owner.name},
-           origin_uid = ${fence.uid}, origin_generation = ${fence.generation}, orphaned_at = null, version = version + 1
-     where id = ${id} and version = ${version} and deleted_at is null
-    returning ${columns}`.execute(tx);
-  return rows[0];
-}
+export const adoptBinding = adoptIn<DeclaredBindingRow>('external_bindings', columns);
 
 /** Who has a key id; undefined where nobody has. */
 export const findKeyIdHolder = (
@@ -162,6 +134,3 @@ export async function listBindingOwners(db: Db): Promise<readonly BindingOwner[]
 }
 
 type BindingOwner = Owner & Pick<Fence, 'uid'>;
-
-const textOf = ({ namespace, name }: { readonly [Part in keyof Owner]: string | null }): string =>
-  `${namespace}/${name}`;

@@ -39,6 +39,14 @@ export const clusterEvents = (log: Log, metrics: Metrics) => ({
     log[isExpected || event.attempt <= 1 ? 'debug' : 'warn'](event, 'watch interrupted; it is tried again');
   },
 
+  /** We may not review tokens. */
+  apiTokensOnly(): void {
+    log.info(
+      {},
+      '/v1 takes API tokens only: tokens of ServiceAccounts need the ClusterRole system:auth-delegator (rbac.clusterRoles=true in the chart)',
+    );
+  },
+
   leadershipTaken(event: { readonly lease: string; readonly identity: string }): void {
     metrics.leader.set({ name: event.lease }, 1);
     log.info(event, 'leading');

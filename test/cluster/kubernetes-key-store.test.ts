@@ -7,8 +7,10 @@ import { keyAlgorithms } from '../../src/x509/algorithms.ts';
 import { basicConstraints } from '../../src/x509/extensions.ts';
 import { generatePrivateKey, pkcs8Of } from '../../src/x509/private-key.ts';
 import { verifySignature } from '../../src/x509/signer.ts';
+import { testCa } from '../support/ca.ts';
 import { testCluster } from '../support/cluster.ts';
 import { deleted, read } from '../support/cluster-objects.ts';
+import { givenIntermediate, givenRoot } from '../support/given-signing-cert.ts';
 import { aCertificate } from '../unit/x509/builders.ts';
 
 const ref = '01890a5d-ac96-774b-bcce-b302099a8057';
@@ -38,7 +40,7 @@ async function given() {
 
 const aMaterial = async (): Promise<KeyMaterial> => ({ pkcs8: pkcs8Of(await generatePrivateKey('ec_256')) });
 
-async function caMaterial(): Promise<Required<KeyMaterial>> {
+async function caMaterial(): Promise<KeyMaterial & Required<Pick<KeyMaterial, 'certificate' | 'origin'>>> {
   const key = await generatePrivateKey('ec_384');
   const certificate = await aCertificate({ extensions: [basicConstraints({ ca: true })] }, key);
   return { pkcs8: pkcs8Of(key), certificate, origin };
@@ -79,6 +81,21 @@ test('the Secret of a CA cert is of the form that others read, is never changed,
   const body = { data: { 'tls.key': 'AAAA' } };
   const change = it.cluster.admin.request({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body });
   await expect(change).rejects.toMatchObject({ code: 422 });
+});
+
+test('the Secret of an intermediate holds its chain, and the root beside it', async () => {
+  await using it = await given();
+  await using alone = await testCa();
+  const ca = { ...alone.ca, keys: it.store };
+  const root = await givenRoot(ca);
+  const middle = await givenIntermediate(ca, { parent: root, path_length: 1 });
+  const issuing = await givenIntermediate(ca, { parent: middle, name: 'Lower' });
+  const textOf = async (id: string, name: string) =>
+    Buffer.from((await it.secret(id)).data[name] ?? '', 'base64').toString();
+  expect(await textOf(issuing.id, 'tls.crt')).toBe(`${issuing.publicCert}${middle.publicCert}`);
+  expect(await textOf(middle.id, 'tls.crt')).toBe(middle.publicCert);
+  for (const { id } of [root, middle, issuing]) expect(await textOf(id, 'ca.crt')).toBe(root.publicCert);
+  expect((await it.store.list()).find(({ ref: found }) => found === issuing.id)?.certificate).toBeDefined();
 });
 
 test.each([

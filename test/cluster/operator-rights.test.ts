@@ -64,6 +64,8 @@ test.for([
   await remove(admin, short);
   await untilGone(admin, [short]);
   await untilReady(admin, all.slice(0, -1));
+  const isTold = acmery.lines().some(({ message }) => message.startsWith('/v1 takes API tokens only'));
+  expect(isTold).toBe(!isWhole);
   if (isWhole) {
     await cluster.serviceAccount(elsewhere, 'caller');
     const role = `${rights.fullname}-api-read`;

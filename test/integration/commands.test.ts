@@ -1,9 +1,9 @@
 // The commands beside serve: what they print, and how they end.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runAcmery } from '../support/acmery-process.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -123,6 +123,7 @@ describe('doctor', () => {
       'clock',
       'serving certificate',
       'listeners',
+      'manifests',
       'cluster',
     ]);
     expect(code).toBe(0);
@@ -136,6 +137,23 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/\[FAILED\] {2}database: Postgres at 127\.0\.0\.1:1 does not accept connections/);
     expect(stdout).toMatch(/\[FAILED\] {2}cluster: .*\/no\/such\/kubeconfig/);
+  });
+});
+
+describe('doctor, where objects are declared', () => {
+  test('a folder is in the place of the cluster, and is read', async () => {
+    const manifests = await mkdtemp(join(tmpdir(), 'acmery-doctor-'));
+    onTestFinished(() => rm(manifests, { recursive: true, force: true }));
+    await writeFile(join(manifests, 'a.yaml'), '{}');
+    const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', KUBECONFIG: '/no/such/kubeconfig' };
+    const looked = (...more: readonly string[]) =>
+      runAcmery(['doctor', '--data-dir', dataDir, '--manifests', ...more], { env });
+
+    const { stdout } = await looked(manifests);
+    expect(stdout).toContain(`[ok]      manifests: 1 files can be read in ${manifests}`);
+    expect(stdout).toContain(`[skipped] cluster: the folder ${manifests} is in its place`);
+    expect(stdout).toMatch(/\[ok\] {6}keys: .*\/keys/);
+    expect((await looked('/no/such/folder')).stdout).toMatch(/\[FAILED\] {2}manifests: \/no\/such\/folder: ENOENT/);
   });
 });
 

@@ -167,6 +167,7 @@ test('the use of a token shows, and a used one keeps what it was used with', asy
   expect(one.secret()?.values).toEqual({ ...before, secret: expect.not.stringContaining(before?.secret ?? '') });
   await one.visited(key);
   expect(await one.tokens()).toHaveLength(2);
+  expect(one.reasons()).toEqual(['BindingCreated', 'BindingUsed', 'TokenUsed', 'BindingCreated']);
 });
 
 test('of two objects with one key id the older has the token; the other names it, and follows it', async () => {

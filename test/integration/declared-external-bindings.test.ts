@@ -294,7 +294,7 @@ test('a used token of a deleted directory makes room for one of the directory th
 
   const other = await givenDirectory(ca);
   const applied = await applyExternalBinding(ca, declared, spec(other));
-  expect([applied.as, applied.view.account]).toEqual(['updated', undefined]);
+  expect([applied.as, applied.view.account]).toEqual(['replaced', undefined]);
   expect(await livingOf(ca)).toMatchObject([{ directory_id: other.id, acme_key_id: null }]);
 });
 

@@ -25,8 +25,8 @@ test('a key that is missing, one that is another, and one of nobody are told by 
   expect(await inventoryOfKeys(ca)).toEqual({
     fitting: 0,
     troubles: expect.arrayContaining([
-      `the key of ${formatId('scrt', missing.id)} (${missing.id}.pem) is missing`,
-      `the key of ${formatId('scrt', other.id)} (${other.id}.pem) is not that of its certificate`,
+      `the key of ${missing.name} (${formatId('scrt', missing.id)}, ${missing.id}.pem) is missing`,
+      `the key of Other (${formatId('scrt', other.id)}, ${other.id}.pem) is not that of its certificate`,
     ]),
     strays: ['0199aaaa-0000-7000-8000-000000000000.pem'],
   });

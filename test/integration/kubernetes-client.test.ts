@@ -7,7 +7,6 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openCluster } from '../../src/kubernetes/client.ts';
-import { checkClusterAccess } from '../../src/kubernetes/cluster-access.ts';
 import { ClusterError } from '../../src/kubernetes/cluster-error.ts';
 import { apiServer, json, kubeconfigOf, serverCertificate, status, tls } from '../support/api-server.ts';
 
@@ -312,72 +311,6 @@ test('without kubeconfig and ServiceAccount there is no cluster', async () => {
 test('the namespace is that of the context', async () => {
   await using api = await apiServer(() => undefined);
   expect(api.cluster.namespace).toBe('acmery-system');
-});
-
-const reviews: Record<string, (body: Review) => unknown> = {
-  '/version': () => ({ major: '1', minor: '36+', gitVersion: 'v1.36.3' }),
-  '/apis/authentication.k8s.io/v1/selfsubjectreviews': () => ({
-    status: { userInfo: { username: 'system:serviceaccount:acmery-system:acmery' } },
-  }),
-  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': () => ({ status: { allowed: true } }),
-};
-type Review = { spec: { resourceAttributes: { verb: string; resource: string; namespace?: string } } };
-
-const checkAgainst = async (overrides: Record<string, (body: Review) => unknown>) => {
-  await using api = await apiServer(async (request, response) => {
-    const body = await text(request);
-    const reply = { ...reviews, ...overrides }[request.url ?? ''];
-    json(response, 200, reply?.(JSON.parse(body || '{}')));
-  });
-  return await checkClusterAccess(api.cluster, 'acmery-system', new AbortController().signal);
-};
-
-test('doctor: a cluster that is well gives its version, our name and our permissions as facts', async () => {
-  expect(await checkAgainst({})).toEqual([
-    { subject: 'API server', fact: expect.stringMatching(/^https:\/\/127\.0\.0\.1:\d+ runs Kubernetes v1\.36\.3$/) },
-    { subject: 'identity', fact: 'we are system:serviceaccount:acmery-system:acmery' },
-    { subject: 'permissions', fact: 'all 9 that are needed in namespace acmery-system and cluster-wide' },
-  ]);
-});
-
-test('doctor: missing permissions are named, each where it is needed', async () => {
-  const asked: Review['spec']['resourceAttributes'][] = [];
-  const findings = await checkAgainst({
-    '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': ({ spec: { resourceAttributes } }) => {
-      asked.push(resourceAttributes);
-      return { status: { allowed: resourceAttributes.resource === 'leases' } };
-    },
-  });
-  expect(findings.at(-1)).toMatchObject({
-    subject: 'permissions',
-    problem:
-      'We may not: get secrets, list secrets, create secrets, delete secrets, ' +
-      'create tokenreviews.authentication.k8s.io, create subjectaccessreviews.authorization.k8s.io.',
-  });
-  for (const { resource, namespace } of asked)
-    expect(namespace).toBe(resource.endsWith('reviews') ? undefined : 'acmery-system');
-});
-
-test('doctor: a Kubernetes that is too old is a problem', async () => {
-  expect(await checkAgainst({ '/version': () => ({ major: '1', minor: '29', gitVersion: 'v1.29.1' }) })).toEqual([
-    {
-      subject: 'API server',
-      problem: expect.stringContaining('v1.29.1; 1.30 or newer is needed'),
-      remedy: 'Upgrade the cluster.',
-    },
-  ]);
-});
-
-test('doctor: refused credentials and a server that is away are problems, each with a remedy of its own', async () => {
-  const api = await apiServer((_request, response) => json(response, 401, status('Unauthorized', 'Unauthorized')));
-  await using cluster = api.cluster;
-  const refused = await checkClusterAccess(cluster, 'acmery-system', new AbortController().signal);
-  await api.stop();
-  const away = await checkClusterAccess(cluster, 'acmery-system', new AbortController().signal);
-  expect([refused, away]).toMatchObject([
-    [{ problem: 'GET /version: 401 Unauthorized: Unauthorized', remedy: expect.stringContaining('Renew the token') }],
-    [{ problem: expect.stringContaining('cannot be reached'), remedy: expect.stringContaining('Check the address') }],
-  ]);
 });
 
 async function failureOf(work: Promise<unknown>): Promise<ClusterError> {

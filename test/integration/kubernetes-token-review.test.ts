@@ -117,3 +117,11 @@ test('a token stands in no log', async () => {
   expect(it.log()).toContain('tokens of the cluster cannot be checked now');
   expect(it.log()).not.toContain('very-secret-token');
 });
+
+test.each([
+  [403, 'Use an API token'],
+  [500, 'Try again'],
+])('who may not ask, or gets no answer (%i), says what helps', async (code, expected) => {
+  await using it = await given({ refuse: () => code });
+  expect(await it.review()).toMatchObject({ outcome: 'unavailable', detail: expect.stringContaining(expected) });
+});

@@ -46,7 +46,7 @@ export type InstalledOperator = {
 const BOOTSTRAP_TOKEN = 'a bootstrap token as long as needed'.replaceAll(' ', '-');
 const writing = ['create', 'update', 'patch', 'delete', 'deletecollection'];
 /** Reviews are questions. */
-const unlasting = ['leases', 'tokenreviews', 'subjectaccessreviews'];
+const unlasting = ['leases', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews'];
 
 export async function installOperator(cluster: TestCluster, values: ChartValues = {}): Promise<InstalledOperator> {
   const namespace = await cluster.namespace();

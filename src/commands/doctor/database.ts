@@ -6,7 +6,7 @@ import { type Finding, failed, ok, type Patient } from './finding.ts';
 const OLDEST_MAJOR = 14;
 
 export async function checkDatabase(patient: Patient): Promise<Finding> {
-  const { database } = await patient.ca();
+  const { database } = await patient.keyless();
   const version = await database.serverVersion();
   const detail = `Postgres ${version} at ${database.address}`;
   if (Number.parseInt(version, 10) >= OLDEST_MAJOR) return ok(detail);
@@ -14,7 +14,7 @@ export async function checkDatabase(patient: Patient): Promise<Finding> {
 }
 
 export async function checkSchema(patient: Patient): Promise<Finding> {
-  const { database } = await patient.ca();
+  const { database } = await patient.keyless();
   const { current, expected, pending, tooNew } = await schemaStatus(database.db);
   if (tooNew) throw new SchemaTooNew(current ?? 'unknown', expected ?? 'none');
   if (pending.length === 0) return ok(`up to date (${current})`);
@@ -22,7 +22,7 @@ export async function checkSchema(patient: Patient): Promise<Finding> {
 }
 
 export async function checkClock(patient: Patient): Promise<Finding> {
-  const clocks = new ClockWatch(await patient.ca());
+  const clocks = new ClockWatch(await patient.keyless());
   const skewMs = await clocks.compare();
   await clocks.check();
   return ok(`${Math.abs(skewMs)} ms apart from the database's`);

@@ -1,10 +1,17 @@
 // What one check of the doctor is given, and what it answers.
+
+import type { KeysOfService } from '../../app/keys-for.ts';
+import type { KeylessCa } from '../../app/open-ca.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Ca } from '../../core/ca.ts';
+import type { Cluster } from '../../kubernetes/client.ts';
 
 export type Patient = {
   readonly settings: Settings;
-  /** Opened once for all checks that need it; rejects where the database or the key store cannot be opened. */
+  /** Each is opened once for all checks that need it, and rejects where that cannot be. */
+  cluster(): Promise<Cluster | undefined>;
+  keys(): Promise<KeysOfService>;
+  keyless(): Promise<KeylessCa>;
   ca(): Promise<Ca>;
 };
 

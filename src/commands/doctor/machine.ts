@@ -1,7 +1,6 @@
-// The machine: which Node runs, and whether the data folder and the key store in it can be used.
+// The machine: which Node runs, and whether the data folder can be used.
 import { access, constants, mkdir, statfs } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { openFileKeyStore } from '../../keys/file-key-store.ts';
+import { resolve } from 'node:path';
 import { type Finding, failed, ok, type Patient, warning } from './finding.ts';
 
 const LOW_SPACE_BYTES = 1_000_000_000;
@@ -28,10 +27,4 @@ export async function checkDataFolder({ settings: { dataDir } }: Patient): Promi
   const gigabytes = `${folder} is writable, ${((bavail * bsize) / 1e9).toFixed(1)} GB are free`;
   if (bavail * bsize >= LOW_SPACE_BYTES) return ok(gigabytes);
   return warning(gigabytes, 'Free some space: the database stops when the disk is full.');
-}
-
-export async function checkKeys({ settings: { dataDir } }: Patient): Promise<Finding> {
-  const folder = join(dataDir, 'keys');
-  const keys = await (await openFileKeyStore(folder)).list();
-  return ok(keys.length === 0 ? `no keys in ${folder} yet` : `${keys.length} readable in ${folder}`);
 }

@@ -15,9 +15,9 @@ export async function checkServingCertificate(patient: Patient): Promise<Finding
     });
     return ok(`${tlsCertFile} is good until ${notAfter.toISOString()}`);
   }
-  const ca = await patient.ca();
-  const { pending } = await schemaStatus(ca.database.db);
-  const servingCa = pending.length > 0 ? undefined : await findServingCa(ca);
+  const { database } = await patient.keyless();
+  const { pending } = await schemaStatus(database.db);
+  const servingCa = pending.length > 0 ? undefined : await findServingCa(await patient.ca());
   if (servingCa === undefined) return skipped('there is no serving CA yet; the first start makes it');
   return ok(`signed by our serving CA, which is good until ${servingCa.notAfter.toISOString()}`);
 }

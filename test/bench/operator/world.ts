@@ -10,9 +10,10 @@ import { TestCluster } from '../../support/plane/test-cluster.ts';
 import { benchPostgres } from '../acme/server.ts';
 import { followed } from './followed.ts';
 
-/** The user of the program in the audit log. */
-export const USER = 'acmery-bench';
 export const NAMESPACE = 'acmery-system';
+const SERVICE_ACCOUNT = 'acmery-bench';
+/** The user of the program in the audit log. */
+export const USER = `system:serviceaccount:${NAMESPACE}:${SERVICE_ACCOUNT}`;
 
 export type World = AsyncDisposable & {
   readonly plane: Plane;
@@ -30,8 +31,8 @@ export async function openWorld(binaries: PlaneBinaries, crds: readonly string[]
   const plane = scope.use(await Plane.start(binaries, { crds: [...(await ourCrds()), ...crds] }));
   const cluster = scope.use(await TestCluster.at(plane.address));
   const postgres = await benchPostgres(scope, folder);
-  const kubeconfig = await cluster.kubeconfigFor({ user: USER, groups: ['system:masters'] });
   await makeNamespace(cluster, NAMESPACE);
+  const kubeconfig = await cluster.kubeconfigFor(await cluster.administrator(NAMESPACE, SERVICE_ACCOUNT));
   const env = {
     KUBECONFIG: kubeconfig,
     DATABASE_URL: postgres.url,

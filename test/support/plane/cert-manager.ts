@@ -19,7 +19,7 @@ export async function startCertManager(program: string, plane: PlaneAddress): Pr
   await using cluster = await TestCluster.at(plane);
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
   await cluster.admin.request({ method: 'POST', path: '/api/v1/namespaces', body });
-  const kubeconfig = await cluster.kubeconfigFor({ user: 'cert-manager', groups: ['system:masters'] });
+  const kubeconfig = await cluster.kubeconfigFor(await cluster.administrator(namespace, 'cert-manager'));
   const args = [`--kubeconfig=${kubeconfig}`, `--cluster-resource-namespace=${namespace}`];
   const controller = new Program(program, args, plane.folder);
   await controller.start();

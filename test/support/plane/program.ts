@@ -25,6 +25,11 @@ export class Program implements AsyncDisposable {
     return basename(this.#path);
   }
 
+  /** Undefined until it is started. */
+  get pid(): number | undefined {
+    return this.#child?.pid;
+  }
+
   async start(): Promise<void> {
     const log = openSync(this.#logFile, 'a');
     // A process group of its own: an interrupt in the terminal is for the test run, whose end ends this.

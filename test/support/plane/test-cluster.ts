@@ -66,6 +66,20 @@ export class TestCluster implements AsyncDisposable {
     return { serviceAccount: name, namespace };
   }
 
+  /** May do everything, and proves it as pods do: certificates cost the API server more with every request. */
+  async administrator(namespace: string, name: string): Promise<Identity> {
+    const identity = await this.serviceAccount(namespace, name);
+    const subject = `--serviceaccount=${namespace}:${name}`;
+    await this.kubectl([
+      'create',
+      'clusterrolebinding',
+      `${namespace}-${name}`,
+      '--clusterrole=cluster-admin',
+      subject,
+    ]);
+    return identity;
+  }
+
   /** A token as pods have it; `audiences` are the API server's when none are named. */
   async token(namespace: string, serviceAccount: string, audiences?: readonly string[]): Promise<string> {
     const spec = { expirationSeconds: TOKEN_SECONDS, ...(audiences && { audiences }) };

@@ -48,6 +48,16 @@ test('what others have written since is what counts', async () => {
   expect(writes).toEqual(['1', '3']);
 });
 
+test('an object that others changed while it was visited still has what was written', async () => {
+  const { state, writes, writer } = aWriter(anObject('1'));
+  state.copy = anObject('2');
+  await writer.write('web', { seen: anObject('1'), resource: anObject('1') }, written, never);
+  expect(writer.current('web', state.copy).status).toEqual(written);
+  const seen = writer.current('web', state.copy);
+  await writer.write('web', { seen, resource: seen }, written, never);
+  expect(writes).toEqual(['1']);
+});
+
 test('what the copy has shown, also before the answer of the write, is not kept', async () => {
   const { state, writer } = aWriter(anObject('1'));
   await writer.write('web', { seen: anObject('1'), resource: anObject('1') }, written, never);
