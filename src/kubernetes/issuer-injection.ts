@@ -10,7 +10,7 @@ import { BackOff } from './back-off.ts';
 import { Cache } from './cache.ts';
 import type { Cluster } from './client.ts';
 import { ClusterError } from './cluster-error.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
+import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { reflect } from './reflector.ts';
 
 export type InjectionOptions = {
@@ -183,13 +183,13 @@ const titleOf = (issuer: Issuer): string =>
   ].join('');
 
 /** All that is asked of one. Items of a list of custom resources carry their kind, as those of a watch do. */
-function asIssuer({ apiVersion, kind, metadata, spec }: KubernetesObject): Issuer {
-  const { managedFields, ...others } = metadata;
+export function asIssuer(object: KubernetesObject): Issuer {
+  const { apiVersion, kind, metadata, spec } = object;
   return {
     ...(apiVersion && { apiVersion }),
     ...(kind && { kind }),
-    metadata: others,
+    metadata: slim(object).metadata,
     spec: { acme: (spec as Issuer['spec'])?.acme },
-    isInjected: (managedFields ?? []).some(({ manager }) => manager === MANAGER),
+    isInjected: (metadata.managedFields ?? []).some(({ manager }) => manager === MANAGER),
   } as Issuer;
 }
