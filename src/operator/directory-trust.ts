@@ -4,7 +4,7 @@ import { parseId } from '../core/ids.ts';
 import type { DirectoryResource } from '../resources/directory-resource.ts';
 import { fits, LONGEST_NAME } from './output-names.ts';
 import { SourceError } from './ports.ts';
-import { done, type OperatorContext, type Step } from './reconciler.ts';
+import { done, type OperatorContext, type Step, type Visit } from './reconciler.ts';
 import { LOOK_AGAIN_MS } from './user-secret.ts';
 
 const nameOf = ({ metadata: { name } }: DirectoryResource): string => `${name}-acme`;
@@ -13,12 +13,11 @@ const nameOf = ({ metadata: { name } }: DirectoryResource): string => `${name}-a
 export const configMapNameFits: Step<DirectoryResource> = async (_, { resource }) =>
   fits('metadata.name', nameOf(resource), LONGEST_NAME);
 
-/** Not at a restart, where the status says that it is there. */
+/** Not at a restart, where the status says that it is there, and what it tells is what the status told before. */
 export const trustPublished: Step<DirectoryResource> = async (operator, visit) => {
   const { resource, status, signal } = visit;
   const name = nameOf(resource);
-  const isSeen = resource.status?.observedGeneration === resource.metadata.generation;
-  if (!visit.isThorough && isSeen && status.configMapName === name) return done;
+  if (!visit.isThorough && status.configMapName === name && isAsBefore(visit)) return done;
   try {
     const data = await trustOf(operator, status);
     const output = { kind: 'ConfigMap', name, data, wasMade: status.configMapName === name } as const;
@@ -35,6 +34,11 @@ export const trustPublished: Step<DirectoryResource> = async (operator, visit) =
     };
   }
 };
+
+const isAsBefore = ({ resource: { metadata, status: before }, status }: Visit<DirectoryResource>): boolean =>
+  before?.observedGeneration === metadata.generation &&
+  before.id === status.id &&
+  before.directoryUrl === status.directoryUrl;
 
 /** During a rollover the roots of both CAs. */
 export async function trustOf(

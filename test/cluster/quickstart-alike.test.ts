@@ -1,5 +1,5 @@
 // The quickstart with kubectl and a cluster, and as a folder without one: the same comes of it, by the program as users run it.
-import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
@@ -10,6 +10,7 @@ import { testDatabase } from '../support/database.ts';
 import type { Live } from '../support/declared-chain.ts';
 import { eventually } from '../support/eventually.ts';
 import { ourCrds } from '../support/plane/setup.ts';
+import { copyQuickstart } from '../support/quickstart.ts';
 
 const NAMESPACE = 'acmery-system';
 const urls = {
@@ -48,7 +49,7 @@ test('kubectl apply and a folder of manifests come to the same', async () => {
   ]);
 
   const manifests = join(folder, 'manifests');
-  await cp('examples/quickstart', manifests, { recursive: true });
+  await copyQuickstart(manifests);
   await serve('alone', { ACMERY_MANIFESTS: manifests });
   const declared = (): Promise<readonly Live[]> => statusFiles(join(manifests, '.status'));
   await eventually('the folder is ready', async () => {

@@ -1,7 +1,7 @@
 // What docs/operations.md says of losses, tried: what the program says, what still works, and the way out.
 
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runAcmery, type ServingAcmery, serveAcmery } from '../support/acmery-process.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { copyQuickstart } from '../support/quickstart.ts';
 
 const run = promisify(execFile);
 const client = join(import.meta.dirname, '../support/run-acme-client.ts');
@@ -45,7 +46,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'acmery-disasters-'));
   cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
   database = cleanUp.use(await testDatabase());
-  await cp('examples/quickstart', at('manifests'), { recursive: true });
+  await copyQuickstart(at('manifests'));
   const shop = await text(at('manifests/3-binding.yaml'));
   for (const name of ['one', 'two', 'three'])
     await writeFile(at(`manifests/${name}.yaml`), shop.replaceAll('shop', name));

@@ -1,5 +1,5 @@
 // The commands of the guides that stand beside `npm start`, run as they are written; only ports and data folder differ.
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { type ServingAcmery, serveAcmery } from '../support/acmery-process.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { missingProgram } from '../support/missing-program.ts';
+import { copyQuickstart } from '../support/quickstart.ts';
 import { blockOf, blockOfFile, runBlocks } from '../support/walkthrough.ts';
 
 const cleanUp = new AsyncDisposableStack();
@@ -24,7 +25,7 @@ beforeAll(async () => {
   cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
   const database = cleanUp.use(await testDatabase());
   const manifests = join(folder, 'manifests');
-  await cp('examples/quickstart', manifests, { recursive: true });
+  await copyQuickstart(manifests);
   const env = { DATABASE_URL: database.url, ACMERY_DATA_DIR: join(folder, 'data'), ACMERY_MANIFESTS: manifests };
   const acmery = cleanUp.use(await serveAcmery(env.ACMERY_DATA_DIR, [], { env }));
   await acmery.untilReady();
