@@ -27,7 +27,8 @@ export async function givenWholeOperator(options: { readonly caNamespaces?: Oper
       random: () => 0.5,
       ...options,
     });
-  scope.use(start());
+  let running = start();
+  scope.defer(() => running[Symbol.asyncDispose]());
   let asked = 0;
 
   const status = (key: ResourceKey): Readonly<Record<string, unknown>> => ({ ...objects.read(key)?.status });
@@ -64,6 +65,11 @@ export async function givenWholeOperator(options: { readonly caNamespaces?: Oper
     message,
     told,
     ready: (key: ResourceKey) => told(key, { Ready: 'True Succeeded' }),
+    /** Another one in its place, which finds everything as it is. */
+    restarted: async (): Promise<void> => {
+      await running[Symbol.asyncDispose]();
+      running = start();
+    },
     /** Asks for a visit and waits for its end; what was asked of the cluster meanwhile. */
     visited: async (key: ResourceKey): Promise<readonly string[]> => {
       const token = `${++asked}`;
