@@ -1,6 +1,6 @@
 // Links between the documents lead somewhere: to a file that is there, and to a heading in it.
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { expect, test } from 'vitest';
 
 const repository = join(import.meta.dirname, '..');
@@ -44,6 +44,14 @@ test.each(documents)('%s: its links lead somewhere', async (document) => {
     } else if (heading !== '' && !anchorsOf(text).includes(heading)) lost.push(`${path}#${heading}`);
   }
   expect(lost).toEqual([]);
+});
+
+test('tests that the documents name are there', async () => {
+  const entries = await readdir(join(repository, 'test'), { recursive: true });
+  const known = new Set(entries.map((name) => basename(name)));
+  const named = [...texts.values()].flatMap((text) => text.match(/(?<=`)[\w/-]+\.test\.ts(?=`)/g) ?? []);
+  expect(named.length).toBeGreaterThan(0);
+  expect(named.filter((name) => !known.has(basename(name)))).toEqual([]);
 });
 
 test('a file that is not there, and a heading that is not there, are seen', () => {

@@ -8,7 +8,7 @@ import { manifest, projectFolder } from './tree.ts';
  * Of Node. Young objects: the bound of scripts/node.cjs, and from the beginning, since the space would grow to it by half a
  * dozen collections while the program starts.
  */
-export const nodeFlags = '--max-semi-space-size=4 --min-semi-space-size=4';
+export const nodeFlags = ['--max-semi-space-size=4', '--min-semi-space-size=4'];
 
 const usual: BuildOptions = {
   absWorkingDir: projectFolder,

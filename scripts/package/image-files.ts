@@ -43,7 +43,8 @@ export async function writeImageFiles(root: string): Promise<void> {
     await write(`/var/lib/dpkg/status.d/${name}`, record);
     if (copyright !== undefined) await copy(copyright, copyright);
   }
-  const bundled = await writeBundle(at('/app'), { interpreter: `${NODE} ${nodeFlags}` });
+  // For commands beside the server. Linux hands on one flag there; the Dockerfile's ENTRYPOINT has them all.
+  const bundled = await writeBundle(at('/app'), { interpreter: `${NODE} ${nodeFlags[0]}` });
   const packages = await contentsOf(bundled);
   await write('/app/THIRD-PARTY-LICENSES', licencesText(packages));
   await write('/app/sbom.cdx.json', sbomText(packages, [nodeComponent(), ...debian.map(({ component }) => component)]));

@@ -6,7 +6,7 @@ import { contentsOf, licencesText } from './contents.ts';
 import { sbomText } from './sbom.ts';
 import { manifest, projectFolder } from './tree.ts';
 
-const INTERPRETER = `/usr/bin/env -S node ${nodeFlags}`;
+const INTERPRETER = `/usr/bin/env -S node ${nodeFlags.join(' ')}`;
 
 export async function writeNpmPackage(folder: string): Promise<void> {
   const packages = await contentsOf(await writeBundle(folder, { interpreter: INTERPRETER }));

@@ -54,7 +54,10 @@ export async function startApp(settings: Settings, log: Log, signal: AbortSignal
     stage: 'waiting for the database',
   };
   const watch = new DatabaseWatch(events);
-  const declared = onceDone((signal) => state.declared?.source.synced(signal));
+  // Where nothing is declared there is nothing to wait for, and that is known once all has begun.
+  const declared = onceDone((signal) =>
+    state.stage === 'serving' ? (state.declared?.source.synced(signal) ?? Promise.resolve()) : undefined,
+  );
   const keys = onceDone(() => state.ca && requireLoadableKeys(state.ca));
   const ping = ({ database }: Ca): Promise<void> => watch.observe(() => database.ping());
   const ready = {

@@ -104,7 +104,7 @@ export async function ownPostgres(
     ...(signal && { signal }),
   });
   scope.use(postgres);
-  return postgres.url;
+  return postgres.nearestUrl;
 }
 
 /** For a command: beside a running `serve` it uses the same Postgres. */

@@ -9,8 +9,10 @@ import type { StoredKey } from './ports.ts';
 export type KeyInventory = {
   /** How many CA certs have their key. */
   readonly fitting: number;
-  /** CA certs whose key is missing or another's, in words. */
-  readonly troubles: readonly string[];
+  /** CA certs without theirs, by name, id and what the key is called. */
+  readonly missing: readonly string[];
+  /** Those where another key lies in its place. */
+  readonly mismatched: readonly string[];
   /** What keys are called that belong to no row: nothing removes them, since a database of old may need them. */
   readonly strays: readonly string[];
 };
@@ -20,10 +22,17 @@ export async function inventoryOfKeys(ca: Ca): Promise<KeyInventory> {
   const holders = await listKeyHolders(ca.database.db);
   const stored = new Map((await ca.keys.list()).map((key) => [key.ref, key]));
   const signing = holders.filter(({ isSigning }) => isSigning);
-  const troubles = signing.flatMap((holder) => troubleOf(ca, holder, stored.get(holder.ref)));
+  const missing = signing.filter(({ ref }) => !stored.has(ref));
+  const mismatched = signing.filter((holder) => isAnothers(holder, stored.get(holder.ref)));
+  const titleOf = ({ name, id, ref }: KeyHolder): string => `${name} (${formatId('scrt', id)}, ${ca.keys.nameOf(ref)})`;
   const known = new Set(holders.map(({ ref }) => ref));
   const strays = [...stored.keys()].filter((ref) => !known.has(ref) && !isOfTheService(ref));
-  return { fitting: signing.length - troubles.length, troubles, strays: strays.map(ca.keys.nameOf) };
+  return {
+    fitting: signing.length - missing.length - mismatched.length,
+    missing: missing.map(titleOf),
+    mismatched: mismatched.map(titleOf),
+    strays: strays.map(ca.keys.nameOf),
+  };
 }
 
 /**
@@ -39,12 +48,8 @@ export async function requireLoadableKeys(ca: Ca): Promise<void> {
   if (refusals.length > 0 && refusals.length === holders.length) throw refusals[0];
 }
 
-function troubleOf(ca: Ca, { id, name, ref, der }: KeyHolder, key: StoredKey | undefined): readonly string[] {
-  const title = `${name} (${formatId('scrt', id)}, ${ca.keys.nameOf(ref)})`;
-  if (key === undefined) return [`the key of ${title} is missing`];
-  if (der === null || parseCertificate(der).spki.equals(key.spki)) return [];
-  return [`the key of ${title} is not that of its certificate`];
-}
+const isAnothers = ({ der }: KeyHolder, key: StoredKey | undefined): boolean =>
+  der !== null && key !== undefined && !parseCertificate(der).spki.equals(key.spki);
 
 /** Keys of our own HTTPS and of sealing. */
 const isOfTheService = (ref: string): boolean => /^(serving-ca|wrap)\b/.test(ref);

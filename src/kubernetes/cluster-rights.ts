@@ -8,6 +8,9 @@ export type ClusterNeeds = {
   /** Undefined: the whole cluster. */
   readonly watchNamespaces: readonly string[] | undefined;
   readonly isInjecting: boolean;
+  readonly followsSecrets: boolean;
+  /** Where trust is copied to. */
+  readonly trustNamespace: string | undefined;
 };
 
 export type Right = {
@@ -26,23 +29,29 @@ export const reviewRights: readonly Right[] = [
   { verb: 'create', group: 'authorization.k8s.io', resource: 'subjectaccessreviews' },
 ];
 
-export const rightsOf = ({ namespace, watchNamespaces, isInjecting }: ClusterNeeds): readonly Right[] => [
-  // CA keys are Secrets.
-  ...each(['get', 'list', 'create', 'delete'], { group: '', resource: 'secrets', namespace }),
-  // Leadership among replicas.
-  { verb: 'create', group: LEASES, resource: 'leases', namespace },
-  ...each(['get', 'update'], { group: LEASES, resource: 'leases', namespace, name: 'acmery' }),
-  ...(watchNamespaces ?? [undefined]).flatMap((watched) => watchedRights(watched, isInjecting)),
-  ...(watchNamespaces === undefined ? each(['list', 'watch'], { group: '', resource: 'namespaces' }) : []),
-  ...(watchNamespaces === undefined && isInjecting
-    ? each(['list', 'watch', 'patch'], { group: CERT_MANAGER, resource: 'clusterissuers' })
-    : []),
-];
+export function rightsOf(needs: ClusterNeeds): readonly Right[] {
+  const { namespace, watchNamespaces, isInjecting, trustNamespace } = needs;
+  return [
+    // CA keys are Secrets.
+    ...each(['get', 'list', 'create', 'delete'], { group: '', resource: 'secrets', namespace }),
+    // Leadership among replicas.
+    { verb: 'create', group: LEASES, resource: 'leases', namespace },
+    ...each(['get', 'update'], { group: LEASES, resource: 'leases', namespace, name: 'acmery' }),
+    ...(watchNamespaces ?? [undefined]).flatMap((watched) => watchedRights(watched, needs)),
+    ...(watchNamespaces === undefined ? each(['list', 'watch'], { group: '', resource: 'namespaces' }) : []),
+    ...(watchNamespaces === undefined && isInjecting
+      ? each(['list', 'watch', 'patch'], { group: CERT_MANAGER, resource: 'clusterissuers' })
+      : []),
+    ...(trustNamespace !== undefined
+      ? each(['get', 'create', 'patch', 'delete'], { group: '', resource: 'configmaps', namespace: trustNamespace })
+      : []),
+  ];
+}
 
 const LEASES = 'coordination.k8s.io';
 const CERT_MANAGER = 'cert-manager.io';
 
-function watchedRights(watched: string | undefined, isInjecting: boolean): readonly Right[] {
+function watchedRights(watched: string | undefined, { isInjecting, followsSecrets }: ClusterNeeds): readonly Right[] {
   const place = watched === undefined ? {} : { namespace: watched };
   const ours = kindNames.flatMap((kind) => [
     ...each(['get', 'list', 'watch', 'patch'], { group: API_GROUP, resource: kinds[kind].plural, ...place }),
@@ -51,6 +60,7 @@ function watchedRights(watched: string | undefined, isInjecting: boolean): reado
   return [
     ...ours,
     ...each(['get', 'create', 'patch', 'delete'], { group: '', resource: 'secrets', ...place }),
+    ...(followsSecrets ? each(['list', 'watch'], { group: '', resource: 'secrets', ...place }) : []),
     ...each(['get', 'create', 'patch'], { group: '', resource: 'configmaps', ...place }),
     ...each(['create', 'patch'], { group: 'events.k8s.io', resource: 'events', ...place }),
     ...(isInjecting ? each(['list', 'watch', 'patch'], { group: CERT_MANAGER, resource: 'issuers', ...place }) : []),

@@ -43,7 +43,8 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     const fixed = { binaries, cluster: layout.cluster, runAs, settings: options.settings ?? {} };
     const { first, start } = await launchOnFreePort(fixed, layout, options.signal);
     return new RunningPostgres({
-      url: localUrl(start.port, password, await socketFolder(layout.cluster, start.port)),
+      url: localUrl(start.port, password),
+      nearestUrl: localUrl(start.port, password, await socketFolder(layout.cluster, start.port)),
       binaries,
       first,
       restart: (signal) => launch(start, layout, signal),
@@ -57,7 +58,10 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
 
 /** A server that is started again, on the same port, whenever it ends without our doing. */
 export class RunningPostgres {
+  /** Over the loopback interface. */
   readonly url: string;
+  /** By its socket where there is one. */
+  readonly nearestUrl: string;
   readonly version: string;
   readonly source: Binaries['source'];
   readonly #stopping = new AbortController();
@@ -66,6 +70,7 @@ export class RunningPostgres {
 
   constructor(parts: {
     readonly url: string;
+    readonly nearestUrl: string;
     readonly binaries: Binaries;
     readonly first: Postmaster;
     readonly restart: Restart;
@@ -73,6 +78,7 @@ export class RunningPostgres {
     readonly resources: AsyncDisposableStack;
   }) {
     this.url = parts.url;
+    this.nearestUrl = parts.nearestUrl;
     this.version = parts.binaries.version;
     this.source = parts.binaries.source;
     this.#resources = parts.resources;

@@ -1,7 +1,7 @@
-// What is known of a public key, in one statement: what it is used for, and the account that has or had it.
+// What is known of public keys, in one statement: what it is used for, and the account that has or had it.
 import { type Selectable, sql } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
-import type { Db } from './database.ts';
+import { gatheredOn } from './gathered.ts';
 import type { Tables } from './tables.ts';
 
 type Account = Selectable<Tables['acme_keys']>;
@@ -17,19 +17,23 @@ export type KnownKey =
   /** Blocked, or that of an issued certificate. */
   | { readonly why: 'compromised' | 'certificate' };
 
-type Row = AccountOfKey & { readonly why: KnownKey['why'] };
+type Row = AccountOfKey & { readonly asked: number; readonly why: KnownKey['why'] };
 
-/** Undefined for a key that was never seen: neither as an account's nor as a certificate's. */
-export async function findKnownKey(db: Db, thumbprint: Buffer): Promise<KnownKey | undefined> {
+/** By thumbprint. Undefined for a key that was never seen: neither as an account's nor as a certificate's. Many at once are one statement. */
+export const findKnownKey = gatheredOn<Buffer, KnownKey | undefined>(async (db, thumbprints) => {
   const { rows } = await sql<Row>`
-    select coalesce(u.why, 'certificate') as why, a.id, a.directory_id, a.state, a.contacts, a.thumbprint, a.eab_jws,
-           a.terms_agreed
-      from (select ${thumbprint}::bytea as thumbprint) wanted
-      left join used_keys u on u.thumbprint = wanted.thumbprint
+    select asked.position::integer as asked, coalesce(u.why, 'certificate') as why,
+           a.id, a.directory_id, a.state, a.contacts, a.thumbprint, a.eab_jws, a.terms_agreed
+      from unnest(${thumbprints}::bytea[]) with ordinality as asked (thumbprint, position)
+      left join used_keys u on u.thumbprint = asked.thumbprint
       left join acme_keys a on a.id = u.acme_key_id
      where u.why is not null
-        or exists (select from issued_certs where key_thumbprint = wanted.thumbprint)`.execute(db);
-  const [row] = rows;
+        or exists (select from issued_certs where key_thumbprint = asked.thumbprint)`.execute(db);
+  const found = new Map(rows.map(({ asked, ...row }) => [thumbprints[asked - 1], row]));
+  return (thumbprint) => knownKey(found.get(thumbprint));
+});
+
+function knownKey(row: Omit<Row, 'asked'> | undefined): KnownKey | undefined {
   if (row === undefined) return undefined;
   const { why, ...account } = row;
   return why === 'account' || why === 'invalidated' ? { why, account } : { why };

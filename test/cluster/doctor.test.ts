@@ -35,7 +35,7 @@ test.for([
     expect(stdout).toMatch(/\[ok\] {6}cluster: .* runs Kubernetes v1\./);
     expect(stdout).toContain(said);
     expect(stdout).toContain(`[ok]      keys: no keys in the Secrets of namespace ${namespace} yet`);
-    expect(stdout).toContain('[ok]      CA keys: 0 CA certs have their keys');
+    expect(stdout).toContain('[ok]      CA keys: 0 CA certs have theirs');
 
     const made = await runAcmery(['token', 'create', '--name', 'ci', '--permission', 'read', '--data-dir', dataDir], {
       env: { ...env, KUBECONFIG: '/no/such/kubeconfig' },

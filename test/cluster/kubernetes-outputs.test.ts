@@ -4,7 +4,7 @@ import { clusterOutputs } from '../../src/kubernetes/outputs.ts';
 import type { Output } from '../../src/operator/ports.ts';
 import type { Resource } from '../../src/resources/resource.ts';
 import { testCluster } from '../support/cluster.ts';
-import { bindingsPath, givenBinding, never, read } from '../support/cluster-objects.ts';
+import { bindingsPath, deleted, givenBinding, never, read } from '../support/cluster-objects.ts';
 import { eventually } from '../support/eventually.ts';
 import { userNameOf } from '../support/plane/test-cluster.ts';
 
@@ -178,7 +178,8 @@ test('one that is retained has no owner any more, and gets the next of its name'
   expect(kept.annotations).toEqual({ 'acmery.io/made-for': 'ExternalBinding/a' });
   const other = await givenBinding(it.admin, it.namespace, 'b');
   await expect(it.outputs.apply(other, eab(), never)).rejects.toMatchObject({ refusal: 'foreign' });
-  const next = { ...it.owner, metadata: { ...it.owner.metadata, uid: 'next' } };
+  await deleted(it.admin, `${bindingsPath(it.namespace)}/a`);
+  const next = await givenBinding(it.admin, it.namespace, 'a');
   expect(await it.outputs.read(next, eab(), never)).toEqual(eab().data);
   expect(await it.outputs.apply(next, eab(), never)).toBe('corrected');
   const { metadata } = await it.stored();

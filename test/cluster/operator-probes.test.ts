@@ -39,11 +39,13 @@ test('it is ready once it knows all objects, and lives meanwhile', async () => {
   const acmery = scope.use(await serveAcmery(dataDir, ['--log-format', 'json'], { env }));
   const unready = async () =>
     (await acmery.ready().catch(() => ({ text: '' }))).text.split('\n').filter((line) => line.startsWith('[-]'));
-  await eventually('only the objects are missing', async () => {
+  const onlyObjectsAreMissing = async (): Promise<boolean> => {
     const lines = await unready();
     return lines.length === 1 && lines[0]?.startsWith('[-]declared objects failed') === true;
-  });
+  };
+  // A process of its own starts first.
+  await eventually('only the objects are missing', onlyObjectsAreMissing, 40_000);
   expect((await fetch(`${acmery.opsUrl}/livez`)).status).toBe(200);
   await bind('cluster-admin');
   await acmery.untilReady();
-});
+}, 120_000);

@@ -14,7 +14,13 @@ const reviews: Record<string, (body: Review) => unknown> = {
   }),
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': () => ({ status: { allowed: true } }),
 };
-const needs = { namespace: 'acmery-system', watchNamespaces: undefined, isInjecting: false };
+const needs = {
+  namespace: 'acmery-system',
+  watchNamespaces: undefined,
+  isInjecting: false,
+  followsSecrets: false,
+  trustNamespace: undefined,
+};
 type Review = { spec: { resourceAttributes: { verb: string; resource: string; namespace?: string; name?: string } } };
 
 const checkAgainst = async (

@@ -286,7 +286,7 @@ describe('kill -9', () => {
 test('below a path that is too long for a socket it is reached over the loopback interface', async () => {
   const dataDir = join(newFolder(), 'a-long-name-of-a-folder'.repeat(4));
   await using postgres = await startPostgres({ dataDir, places, settings });
-  expect(await cameFrom(postgres.url)).toBe('127.0.0.1');
+  expect(await cameFrom(postgres.nearestUrl)).toBe('127.0.0.1');
 });
 
 test('sockets of a server that was killed are cleared away', async () => {
@@ -322,9 +322,7 @@ describe('a server that runs', () => {
       database.db,
     );
     expect(rows.map((row) => row.setting)).toEqual(['127.0.0.1', '50', 'UTF8', '.']);
-    const overTcp = new URL(postgres.url);
-    overTcp.searchParams.delete('host');
-    expect([await cameFrom(postgres.url), await cameFrom(overTcp.href)]).toEqual([null, '127.0.0.1']);
+    expect([await cameFrom(postgres.nearestUrl), await cameFrom(postgres.url)]).toEqual([null, '127.0.0.1']);
     const modes = await Promise.all(
       ['cluster', 'password', 'lock'].map(async (name) => (await stat(join(prepared, 'postgres', name))).mode & 0o777),
     );

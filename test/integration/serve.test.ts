@@ -36,6 +36,7 @@ describe('from nothing', () => {
     const authorization = `Bearer ${token}`;
 
     expect(await first.api('/v1/openapi.json')).toMatchObject({ status: 200 });
+    expect(await first.api('/ui')).toMatchObject({ status: 401 });
     expect(await first.api('/v1/audit_events', { authorization })).toMatchObject({ status: 200 });
     const noDirectory = await first.acme('/acme/web/directory');
     expect(noDirectory).toMatchObject({ status: 404, body: expect.stringContaining('urn:ietf:params:acme:error:') });

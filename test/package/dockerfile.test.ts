@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
+import { nodeFlags } from '../../scripts/package/bundle.ts';
 import { dockerfile, imageConfig } from '../../scripts/package/dockerfile.ts';
 import { fetchPythonPackages } from '../e2e/fetch.ts';
 
@@ -34,7 +35,7 @@ test('what the Dockerfile says is read as it stands there', () => {
     user: '65532:65532',
     folder: '/var/lib/acmery',
     volume: '/var/lib/acmery',
-    entrypoint: ['acmery'],
+    entrypoint: ['node', ...nodeFlags, '/app/acmery.js'],
     command: ['serve'],
     ports: [8443, 8444, 8080, 9090],
     health: ['node', '-e', expect.stringContaining('http://127.0.0.1:9090/livez')],

@@ -56,6 +56,14 @@ test('its bill of materials names the program, Node, the libraries and the packa
   expect(names).toEqual(expect.arrayContaining(ofDebian.map(({ path }) => path.split('/').at(-1))));
 });
 
+/** The sockets of this machine are not in the image. */
+function overTcp(url: string): string {
+  const changed = new URL(url);
+  changed.searchParams.delete('host');
+  changed.hostname = '127.0.0.1';
+  return changed.href;
+}
+
 /** Runs in the image, with a folder of this machine for its data. */
 function inImage(data: string): Program {
   const place = (arg: string): string => (arg.startsWith(data) ? arg.replace(data, DATA) : arg);
@@ -81,6 +89,21 @@ test('it runs as user 65532, and writes only to its data and /tmp', ({ skip }) =
   });
 });
 
+test('its other commands are there by their name', ({ skip }) => {
+  const reason = withoutNamespaces();
+  if (reason !== undefined) skip(reason);
+  const [program = '', ...args] = imageCommand({
+    root: inject('image'),
+    entrypoint: ['acmery'],
+    args: ['manifests', 'crds'],
+  });
+  expect(spawnSync(program, args, { encoding: 'utf8' })).toMatchObject({
+    status: 0,
+    stderr: '',
+    stdout: expect.stringContaining('kind: CustomResourceDefinition'),
+  });
+});
+
 test('the README runs it', async ({ skip }) => {
   const reason = withoutNamespaces();
   if (reason !== undefined) skip(reason);
@@ -99,7 +122,7 @@ test('it becomes ready, is found healthy as its Dockerfile asks, issues a certif
   if (process.getuid?.() === 0) await chown(data, USER, USER);
   await using acmery = await serveAcmery(data, [], {
     program: inImage(data),
-    env: { DATABASE_URL: database.url, ACMERY_BOOTSTRAP_TOKEN: BOOTSTRAP_TOKEN },
+    env: { DATABASE_URL: overTcp(database.url), ACMERY_BOOTSTRAP_TOKEN: BOOTSTRAP_TOKEN },
   });
   await acmery.untilReady();
 

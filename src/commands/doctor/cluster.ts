@@ -21,6 +21,8 @@ export async function checkCluster({ settings, cluster: open }: Patient): Promis
     namespace: releaseNamespace(settings, cluster.namespace),
     watchNamespaces: settings.watchNamespaces,
     isInjecting: settings.certManagerInjection === 'on',
+    followsSecrets: settings.secretsWatch === 'on',
+    trustNamespace: settings.trustNamespace,
   };
   const findings = await checkClusterAccess(cluster, needs, AbortSignal.timeout(DEADLINE_MS));
   const problem = findings.find((finding) => 'problem' in finding);

@@ -15,10 +15,17 @@ export async function checkCaKeys(patient: Patient): Promise<Finding> {
   const { database } = await patient.keyless();
   const { pending } = await schemaStatus(database.db);
   if (pending.length > 0) return skipped('the database holds nothing yet');
-  const { fitting, troubles, strays } = await inventoryOfKeys(await patient.ca());
+  const { fitting, missing, mismatched, strays } = await inventoryOfKeys(await patient.ca());
+  const troubles = [
+    ...(missing.length > 0 ? [`missing: ${shortList(missing)}`] : []),
+    ...(mismatched.length > 0 ? [`another key in its place: ${shortList(mismatched)}`] : []),
+  ];
   if (troubles.length > 0)
-    return failed(shortList(troubles), 'Restore what is missing from a backup: nothing else signs for these CA certs.');
-  const detail = `${fitting} CA certs have their keys`;
+    return failed(
+      troubles.join('; '),
+      'They sign nothing. Restore the keys from a backup; a lost key is lost, and its CA has to be replaced.',
+    );
+  const detail = `${fitting} CA certs have theirs`;
   if (strays.length === 0) return ok(detail);
   return warning(
     `${detail}; no CA cert of this database has ${shortList(strays)}`,

@@ -29,7 +29,7 @@ export async function startAcmery(name: string, fill?: (databaseUrl: string) => 
   const ports = { acme: await freePort(), api: await freePort(), http: await freePort(), ops: await freePort() };
   const responder = await responderPorts();
   const env = {
-    DATABASE_URL: database.url,
+    DATABASE_URL: database.nearestUrl,
     ACMERY_DATA_DIR: folder,
     ACMERY_PUBLIC_URL: `https://localhost:${ports.acme}`,
     ACMERY_VALIDATION_ALLOW: '127.0.0.0/8',

@@ -24,7 +24,12 @@ export type BenchServer = AsyncDisposable &
     newEab?(orderValidations: 'challenge' | 'auto_approve'): Promise<Eab>;
   };
 
-export type BenchPostgres = { readonly url: string; readonly pid: number };
+export type BenchPostgres = {
+  readonly url: string;
+  /** As a Postgres of our own is reached. */
+  readonly nearestUrl: string;
+  readonly pid: number;
+};
 
 /** Where a server keeps what it has: gone with it. */
 export async function temporaryFolder(opened: AsyncDisposableStack, name: string): Promise<string> {
@@ -42,9 +47,9 @@ export async function benchPostgres(opened: AsyncDisposableStack, folder: string
   const places = await usualPlaces(process.env.PATH ?? '');
   // step-ca opens a connection for whatever is under way at once.
   const settings = { max_connections: '200' };
-  const { url } = opened.use(await startPostgres({ dataDir: join(folder, 'database'), places, settings }));
+  const { url, nearestUrl } = opened.use(await startPostgres({ dataDir: join(folder, 'database'), places, settings }));
   const [row] = await queryOnce(url, `select split_part(pg_read_file('postmaster.pid'), e'\\n', 1)::int as pid`);
-  return { url, pid: Number(row?.pid) };
+  return { url, nearestUrl, pid: Number(row?.pid) };
 }
 
 export async function queryOnce(url: string, text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
