@@ -34,7 +34,8 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass, watchSecrets }));
   let injection: IssuerInjection | undefined;
   if (namespaces !== undefined && settings.roles.includes('server')) void tellOfReviews(cluster, events);
-  const recorder = scope.use(new EventRecorder({ cluster, events, instance }));
+  const isGoing = (name: string): boolean => source.namespace(name)?.isTerminating === true;
+  const recorder = scope.use(new EventRecorder({ cluster, events, instance, isGoing }));
   return {
     openKeys: async () => secretKeyStore({ cluster, namespace }),
     review: clusterCallerReview({ cluster, events }),

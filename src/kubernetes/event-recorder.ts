@@ -15,6 +15,8 @@ type RecorderOptions = {
   readonly events: Events;
   /** The pod's name. */
   readonly instance: string;
+  /** Whether a namespace is going: then nothing new can be made there. It may have begun to go while events waited. */
+  readonly isGoing: (namespace: string) => boolean;
   readonly now?: () => Date;
 };
 
@@ -133,6 +135,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
 
   async #send(): Promise<void> {
     for (let series = this.#next(); series !== undefined; series = this.#next()) {
+      if (this.#options.isGoing(series.event.metadata.namespace)) continue;
       this.#underWay.add(series);
       const { count, lastAtMs } = series;
       const error = await this.#tell(series, count, microtime(new Date(lastAtMs)));

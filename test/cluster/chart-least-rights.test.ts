@@ -79,7 +79,7 @@ test('every request of a running release is granted, and every right is asked fo
     if (output.kind === 'Secret') await made.remove(binding, output, never);
   }
 
-  const recorder = new EventRecorder({ cluster: own, events, instance: 'pod-1' });
+  const recorder = new EventRecorder({ cluster: own, events, instance: 'pod-1', isGoing: () => false });
   recorder.record(binding, waiting);
   const eventsPath = `/apis/events.k8s.io/v1/namespaces/${shop}/events`;
   await eventually('the event is there', async () => {

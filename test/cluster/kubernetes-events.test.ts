@@ -31,6 +31,7 @@ async function given() {
     cluster: cluster.admin,
     events,
     instance: 'pod-1',
+    isGoing: () => false,
     now: () => new Date(clock.atMs),
   });
   const found = async () => (await read<{ items: readonly Event[] }>(cluster.admin, path)).items;

@@ -3,7 +3,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { type Database, openDatabase, type Tx } from '../../src/store/database.ts';
 import { DatabaseError, DatabaseUnavailable } from '../../src/store/database-error.ts';
-import { rowsOfPage } from '../../src/store/keyset.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -34,23 +33,10 @@ test('a statement with values is prepared once per connection', async () => {
   expect(await value(test.db, prepared)).toBe(1);
 });
 
-test('what is found by a key is planned once a connection; a list by its filter, on few connections of its own', async () => {
-  await using test = await testDatabase({ maxConnections: 8 });
-  const { db } = test.db;
+test('every statement is planned once a connection', async () => {
+  await using test = await testDatabase();
   const mode = sql<{ value: string }>`select current_setting('plan_cache_mode') as value`;
   expect(await value(test.db, mode)).toBe('force_generic_plan');
-
-  const listed = db.selectNoFrom([
-    sql<string>`current_setting('plan_cache_mode')`.as('mode'),
-    sql<number>`pg_backend_pid()`.as('pid'),
-    sql`pg_sleep(0.02)`.as('slept'),
-  ]);
-  const pages = await Promise.all(
-    Array.from({ length: 8 }, () => rowsOfPage(db, 'orders', { limit: 1, direction: 'asc' }, listed)),
-  );
-  const rows = pages.flatMap((page) => page?.rows ?? []);
-  expect(rows.map(({ mode }) => mode)).toEqual(Array(8).fill('auto'));
-  expect(new Set(rows.map(({ pid }) => pid)).size).toBe(2);
 });
 
 test('values come back in the types that the program uses', async () => {

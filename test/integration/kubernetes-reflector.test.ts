@@ -275,7 +275,9 @@ test('what only other writers need is not kept', async () => {
 
 test('events are read however they are cut', async () => {
   const bytes = Buffer.from(
-    [added(thing('a', 5, { labels: { x: 'ä€' } })), end(10)].map((event) => `${JSON.stringify(event)}\n`).join(''),
+    [added(thing('a', 5, { annotations: { 'acmery.io/renew': 'ä€' } })), end(10)]
+      .map((event) => `${JSON.stringify(event)}\n`)
+      .join(''),
   );
   await using it = await following([
     async (_request, response) => {
@@ -287,7 +289,7 @@ test('events are read however they are cut', async () => {
     },
   ]);
   await it.cache.filled;
-  expect(it.cache.get('shop', 'a')?.metadata.labels).toEqual({ x: 'ä€' });
+  expect(it.cache.get('shop', 'a')?.metadata.annotations).toEqual({ 'acmery.io/renew': 'ä€' });
 });
 
 test('a handler that throws is told as a bug, and following goes on with everything anew', async () => {

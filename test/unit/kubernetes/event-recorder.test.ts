@@ -26,6 +26,7 @@ const anObject = (name: string): Resource => ({
 
 /** A recorder before an API server that answers when it is told to. */
 function aRecorder() {
+  const going = new Set<string>();
   const sent: { readonly method: string; readonly answer: () => void }[] = [];
   const request = ({ method }: { readonly method: string }) => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -33,7 +34,9 @@ function aRecorder() {
     return promise;
   };
   const cluster = { request } as unknown as Cluster;
-  return { sent, recorder: new EventRecorder({ cluster, events: telemetry().events, instance: 'pod-1' }) };
+  const isGoing = (namespace: string): boolean => going.has(namespace);
+  const recorder = new EventRecorder({ cluster, events: telemetry().events, instance: 'pod-1', isGoing });
+  return { sent, going, recorder };
 }
 
 test('four are under way at once, and each that is answered makes room for one', async () => {
@@ -50,6 +53,15 @@ test('four are under way at once, and each that is answered makes room for one',
   }
   expect(sent).toHaveLength(10);
   await recorder[Symbol.asyncDispose]();
+});
+
+test('what waits for a namespace that begins to go meanwhile is not sent', async () => {
+  const { sent, going, recorder } = aRecorder();
+  recorder.record(anObject('a'), waiting);
+  going.add('pki');
+  await lull();
+  await recorder[Symbol.asyncDispose]();
+  expect(sent).toEqual([]);
 });
 
 test('the count of an event goes out once the event has been taken', async () => {
