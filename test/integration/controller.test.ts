@@ -50,7 +50,10 @@ async function aController(parts: Partial<Reconciler<Sample>>) {
   };
   const controller = new Controller(operator, reconciler, { random: () => 0.5 });
   const stopping = new AbortController();
-  source.follow({ changed: (change) => controller.enqueue(change.key), namespaceChanged: () => undefined });
+  source.follow({
+    changed: ({ key, before, after }) => controller.enqueue(key, 'high', (after ?? before)?.metadata.uid),
+    namespaceChanged: () => undefined,
+  });
   const running = controller.run(stopping.signal);
   scope.defer(async () => {
     stopping.abort();
