@@ -1,7 +1,7 @@
 // The Unix socket of our server, in the data directory of the cluster, which its user alone enters: a statement by it costs
 // less than one over the loopback interface, and nobody else can listen in its place.
 import { readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 /** As the server is told: it works in the data directory, so that the length of its path does not matter to it. */
 export const socketDirectories = process.platform === 'win32' ? '' : '.';
@@ -10,12 +10,16 @@ export const socketDirectories = process.platform === 'win32' ? '' : '.';
 const MOST_BYTES = 103;
 const PREFIX = '.s.PGSQL.';
 
-/** Where a client finds the socket of the server on this port; undefined where there is none, or its path is too long. */
+/**
+ * Where a client finds the socket of the server on this port, from the root on: a relative path would be the name of a host.
+ * Undefined where there is none, or its path is too long.
+ */
 export async function socketFolder(cluster: string, port: number): Promise<string | undefined> {
-  const socket = join(cluster, `${PREFIX}${port}`);
+  const folder = resolve(cluster);
+  const socket = join(folder, `${PREFIX}${port}`);
   if (Buffer.byteLength(socket) > MOST_BYTES) return undefined;
   const found = await stat(socket).catch(() => undefined);
-  return found?.isSocket() === true ? cluster : undefined;
+  return found?.isSocket() === true ? folder : undefined;
 }
 
 /** Of a server that was killed. Its lock file names a process, whose number another program may have by now. */

@@ -1,10 +1,11 @@
 import { execFile, spawn } from 'node:child_process';
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runningPostgresUrl } from '../../src/postgres/attach.ts';
 import { type BinaryPlaces, usualPlaces } from '../../src/postgres/binaries.ts';
 import { type RunningPostgres, startPostgres } from '../../src/postgres/cluster.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -281,6 +282,14 @@ describe('kill -9', () => {
     sleeper.kill();
     expect(await readKept(postgres.url)).toContain('before');
   });
+});
+
+test('commands in the folder of the service find its socket, too', async () => {
+  const dataDir = newFolder();
+  await cp(prepared, dataDir, { recursive: true });
+  await using _postgres = await startPostgres({ dataDir, places, settings });
+  const url = await runningPostgresUrl(relative(process.cwd(), dataDir));
+  expect(await cameFrom(url ?? expect.fail('none runs'))).toBeNull();
 });
 
 test('below a path that is too long for a socket it is reached over the loopback interface', async () => {
