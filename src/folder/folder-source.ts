@@ -82,6 +82,10 @@ export class FolderSource implements ResourceSource, AsyncDisposable {
     return [...this.#objects.values()].filter((resource) => resource.kind === kind);
   }
 
+  async isGone(key: ResourceKey, uid: string): Promise<boolean> {
+    return this.get(key)?.metadata.uid !== uid;
+  }
+
   namespace(name: string): NamespaceFacts {
     const labels = { 'kubernetes.io/metadata.name': name, ...this.#declared.namespaces.get(name) };
     return { labels, isTerminating: false };

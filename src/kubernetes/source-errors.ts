@@ -25,6 +25,8 @@ export async function orUndefined<T>(work: Promise<T>): Promise<T | undefined> {
 export const isMissing = (error: unknown): boolean =>
   error instanceof ClusterError && error.code === 404 && error.isStatus;
 
+export const isForbidden = (error: unknown): boolean => error instanceof ClusterError && error.code === 403;
+
 export const isReason = (error: unknown, reason: 'AlreadyExists' | 'Conflict'): boolean =>
   error instanceof ClusterError && error.reason === reason;
 

@@ -11,7 +11,7 @@ import type { Cluster } from './client.ts';
 import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { type Reflection, reflect } from './reflector.ts';
 import { secretReflection } from './secret-watch.ts';
-import { asSource, isReason, orUndefined } from './source-errors.ts';
+import { asSource, isForbidden, isReason, orUndefined } from './source-errors.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 export type ClusterSourceOptions = {
@@ -89,6 +89,17 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
     },
     list(kind) {
       return followed.flatMap((one) => (one.kind === kind ? one.cache.list().map(resourceOf) : []));
+    },
+    async isGone({ kind, namespace, name }, uid, signal) {
+      const path = resourcePath(kind, namespace, name);
+      try {
+        const found = await orUndefined(cluster.request<KubernetesObject>({ method: 'GET', path, signal }));
+        return found?.metadata.uid !== uid;
+      } catch (error) {
+        // Where nothing may be read nothing is known to be gone.
+        if (isForbidden(error)) return false;
+        return asSource(Promise.reject(error));
+      }
     },
     namespace(name) {
       const object = namespaceCache.get(undefined, name);

@@ -119,7 +119,9 @@ export class Controller<R extends Resource> {
   async #settleGone(text: string, key: ResourceKey, signal: AbortSignal): Promise<Result> {
     const uid = this.#uids.get(text);
     const result = await resultOf(async () => {
-      if (uid !== undefined) await this.#reconciler.gone?.(this.#operator, { ...key, uid }, signal);
+      const { gone } = this.#reconciler;
+      const isGone = uid !== undefined && gone && (await this.#operator.source.isGone(key, uid, signal));
+      if (isGone) await gone(this.#operator, { ...key, uid }, signal);
       return done;
     });
     if (result.outcome === 'retry') return result;

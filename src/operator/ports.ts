@@ -34,6 +34,8 @@ export type ResourceSource = {
   synced(signal: AbortSignal): Promise<void>;
   get(key: ResourceKey): Resource | undefined;
   list(kind: KindName): readonly Resource[];
+  /** Whether this very object is no more, and not just out of sight: in a namespace, or of a class, that we do not follow. */
+  isGone(key: ResourceKey, uid: string, signal: AbortSignal): Promise<boolean>;
   /** Undefined where it is not known. */
   namespace(name: string): NamespaceFacts | undefined;
   /** The whole status; only where the object still has this uid. */

@@ -46,6 +46,21 @@ test('what is there is told and can be read, and then every change', async () =>
   expect(it.source.list('ExternalBinding').filter(({ metadata }) => metadata.namespace === namespace)).toHaveLength(1);
 });
 
+test('what is only out of sight is not gone', async () => {
+  await using cluster = await testCluster();
+  const namespace = await cluster.namespace();
+  const { uid } = (await givenBinding(cluster.admin, namespace, 'a')).metadata;
+  await using edge = await followed({ cluster: cluster.admin, resourceClass: 'edge' });
+  const stranger = openClusterSource({ cluster: await cluster.openAs({ user: 'nobody' }), events: telemetry().events });
+  const key = keyOf(namespace, 'a');
+  expect(edge.source.get(key)).toBeUndefined();
+  expect(await edge.source.isGone(key, uid, never)).toBe(false);
+  expect(await edge.source.isGone(key, 'another', never)).toBe(true);
+  expect(await stranger.isGone(key, uid, never)).toBe(false);
+  await deleted(cluster.admin, `${bindingsPath(namespace)}/a`);
+  expect(await edge.source.isGone(key, uid, never)).toBe(true);
+});
+
 test('objects of another class are not there, and one that changes its class goes', async () => {
   await using cluster = await testCluster();
   const namespace = await cluster.namespace();

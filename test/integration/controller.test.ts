@@ -259,6 +259,18 @@ test('an object that had no finalizer is settled when it is gone', async () => {
   expect(gone).toEqual(['shop/web']);
 });
 
+test('an object that is only out of sight is not settled', async () => {
+  const gone: string[] = [];
+  await using one = await aController({ gone: async (_operator, { name }) => void gone.push(name) });
+  one.apply();
+  await one.told({ Ready: 'True Succeeded' });
+  one.objects.hide(key);
+  await one.objects.caughtUp();
+  one.apply('b');
+  await eventually('it is seen again', () => one.objects.read(key)?.status?.observedGeneration === 2);
+  expect(gone).toEqual([]);
+});
+
 test('at a restart visits are not thorough; those after a change are', async () => {
   const thorough: boolean[] = [];
   await using one = await aController({

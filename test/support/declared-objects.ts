@@ -45,6 +45,8 @@ export type DeclaredObjects = {
   delete(key: ResourceKey): void;
   /** As a restored backup does: another uid, at generation 1, without a status; what was made for the former one stays. */
   restore(key: ResourceKey): Resource;
+  /** Out of sight, as by a label that says that it is another operator's. */
+  hide(key: ResourceKey): void;
   /** The status that a reconciler of another kind would write. */
   setStatus(key: ResourceKey, status: object): Resource;
   /** The truth; undefined when it is gone. */
@@ -152,6 +154,7 @@ export function declaredObjects(clock: Clock): DeclaredObjects {
     },
     get: (key) => copy.get(textOf(key)),
     list: (kind) => [...copy.values()].filter((resource) => resource.kind === kind),
+    isGone: async (key, uid) => truth.get(textOf(key))?.metadata.uid !== uid,
     namespace: (name) => namespaces.get(name),
     writeStatus: async (resource, status, signal) => {
       const key = keyOf(resource);
@@ -212,6 +215,7 @@ export function declaredObjects(clock: Clock): DeclaredObjects {
       const kept = all.filter((entry): entry is [string, string] => entry[1] !== undefined);
       return change(found, { annotations: Object.fromEntries(kept) });
     },
+    hide: (key) => tellLater(() => show(key, undefined)),
     delete: (key) => {
       const found = there(key);
       const { finalizers = [], deletionTimestamp, generation } = found.metadata;
