@@ -1,5 +1,6 @@
 // An object of the API server as its JSON comes, and what of it is kept in memory.
 import { ANNOTATION_SHOWN, annotations } from '../resources/annotations.ts';
+import { API_GROUP } from '../resources/resource.ts';
 
 export type KubernetesObject = {
   readonly apiVersion?: string;
@@ -27,6 +28,14 @@ export type OwnerReference = {
   readonly uid: string;
   readonly controller?: boolean;
 };
+
+/** The one owner that has the say over it. */
+export const controllerOf = ({ metadata }: KubernetesObject): OwnerReference | undefined =>
+  metadata.ownerReferences?.find(({ controller }) => controller === true);
+
+/** In whatever version. */
+export const isOfOurGroup = ({ apiVersion }: Pick<OwnerReference, 'apiVersion'>): boolean =>
+  apiVersion.split('/')[0] === API_GROUP;
 
 const ours: ReadonlySet<string> = new Set(Object.values(annotations));
 

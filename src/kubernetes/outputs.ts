@@ -4,14 +4,14 @@ import { type Output, type Outputs, SourceError } from '../operator/ports.ts';
 import { API_GROUP, type Resource } from '../resources/resource.ts';
 import { APPLY, corePath, MERGE } from './api-paths.ts';
 import type { Cluster } from './client.ts';
-import type { KubernetesObject, OwnerReference } from './kubernetes-object.ts';
-import { isMadeByUs, MANAGED_BY_US } from './managed-by.ts';
+import { deleteAsFound } from './delete-as-found.ts';
+import { controllerOf, isOfOurGroup, type KubernetesObject, type OwnerReference } from './kubernetes-object.ts';
+import { FIELD_MANAGER, isMadeByUs, MANAGED_BY_US } from './managed-by.ts';
 import { asSource, isReason, orUndefined } from './source-errors.ts';
 
 type Stored = KubernetesObject & { readonly data?: Readonly<Record<string, string>> };
 type Named = Pick<Output, 'kind' | 'name'>;
 
-const MANAGER = 'acmery';
 /** For whom it was made, also where it was kept, or a backup of the cluster came back without owner references. */
 const MADE_FOR = `${API_GROUP}/made-for`;
 const plurals = { Secret: 'secrets', ConfigMap: 'configmaps' } as const;
@@ -49,7 +49,7 @@ async function apply(context: Context, output: Output): Promise<'created' | 'cor
 /** False where there is one of that name. */
 async function create({ cluster, owner, signal }: Context, output: Output): Promise<boolean> {
   try {
-    const path = `${collectionOf(owner, output)}?fieldManager=${MANAGER}`;
+    const path = `${collectionOf(owner, output)}?fieldManager=${FIELD_MANAGER}`;
     await cluster.request({ method: 'POST', path, body: wantedOf(owner, output), signal });
     return true;
   } catch (error) {
@@ -79,7 +79,7 @@ async function retain(context: Context, named: Named): Promise<void> {
       ownerReferences: ownerReferences.filter(({ controller }) => controller !== true),
     },
   };
-  const path = `${pathOf(owner, named)}?fieldManager=${MANAGER}`;
+  const path = `${pathOf(owner, named)}?fieldManager=${FIELD_MANAGER}`;
   await cluster.request({ method: 'PATCH', path, contentType: MERGE, body, signal });
 }
 
@@ -88,9 +88,7 @@ async function remove(context: Context, named: Named): Promise<void> {
   const found = await find(context, named);
   // A stranger's stays: nothing of ours is there.
   if (found === undefined || !isOurs(owner, found)) return;
-  const { uid, resourceVersion } = found.metadata;
-  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-  await orUndefined(cluster.request({ method: 'DELETE', path: pathOf(owner, named), body, signal }));
+  await deleteAsFound(cluster, pathOf(owner, named), found, signal);
 }
 
 /** Says what is ours for good; what this cannot take away goes first. */
@@ -109,11 +107,11 @@ async function correct(context: Context, output: Output, found: Stored, wanted: 
       },
       data: Object.fromEntries(strays.map((key) => [key, null])),
     };
-    const query = `?fieldManager=${MANAGER}`;
+    const query = `?fieldManager=${FIELD_MANAGER}`;
     await cluster.request({ method: 'PATCH', path: `${path}${query}`, contentType: MERGE, body, signal });
   }
   const body = { ...wanted, metadata: { ...wanted.metadata, uid } };
-  const query = `?fieldManager=${MANAGER}&force=true`;
+  const query = `?fieldManager=${FIELD_MANAGER}&force=true`;
   await cluster.request({ method: 'PATCH', path: `${path}${query}`, contentType: APPLY, body, signal });
 }
 
@@ -165,14 +163,10 @@ function isOurs(owner: Resource, found: Stored): boolean {
   if (!isMadeByUs(found)) return false;
   const controller = controllerOf(found);
   if (controller === undefined) return found.metadata.annotations?.[MADE_FOR] === nameOf(owner);
-  const { apiVersion, kind, name } = controller;
-  return apiVersion.split('/')[0] === API_GROUP && kind === owner.kind && name === owner.metadata.name;
+  return isOfOurGroup(controller) && controller.kind === owner.kind && controller.name === owner.metadata.name;
 }
 
 const nameOf = ({ kind, metadata }: Resource): string => `${kind}/${metadata.name}`;
-
-const controllerOf = ({ metadata }: Stored): OwnerReference | undefined =>
-  metadata.ownerReferences?.find(({ controller }) => controller === true);
 
 const collectionOf = (owner: Resource, { kind }: Named): string => corePath(plurals[kind], owner.metadata.namespace);
 

@@ -1,12 +1,11 @@
 // Secrets of others, followed by their metadata alone: what is in them never comes here.
 import type { SecretChange } from '../operator/ports.ts';
-import { API_GROUP, kindNames } from '../resources/resource.ts';
+import { kindNames } from '../resources/resource.ts';
 import { secretsPath } from './api-paths.ts';
 import { Cache } from './cache.ts';
-import type { KubernetesObject } from './kubernetes-object.ts';
+import { controllerOf, isOfOurGroup, type KubernetesObject } from './kubernetes-object.ts';
+import { FIELD_MANAGER } from './managed-by.ts';
 import type { Reflection } from './reflector.ts';
-
-const MANAGER = 'acmery';
 
 type SecretReflection = Pick<Reflection, 'path' | 'metadataOnly' | 'keep'> & {
   readonly cache: Cache;
@@ -44,22 +43,16 @@ function keptOf({ metadata }: KubernetesObject): Kept {
       ...(namespace && { namespace }),
       ...(ownerReferences && { ownerReferences }),
     },
-    isOurWrite: latest[0]?.manager === MANAGER && latest[1]?.time !== latest[0].time,
+    isOurWrite: latest[0]?.manager === FIELD_MANAGER && latest[1]?.time !== latest[0].time,
   };
 }
 
 const isOurWrite = ({ isOurWrite: isOurs }: Kept): boolean => isOurs === true;
 
 function changeOf(secret: KubernetesObject | undefined): SecretChange {
-  const { namespace = '', name = '', ownerReferences = [] } = secret?.metadata ?? {};
-  const controller = ownerReferences.find(({ controller }) => controller === true);
+  const { namespace = '', name = '' } = secret?.metadata ?? {};
+  const controller = secret && controllerOf(secret);
   const kind = kindNames.find((one) => one === controller?.kind);
-  const isOfUs = controller?.apiVersion.split('/')[0] === API_GROUP;
-  return {
-    namespace,
-    name,
-    ...(kind !== undefined &&
-      controller !== undefined &&
-      isOfUs && { owner: { kind, namespace, name: controller.name } }),
-  };
+  const isOwned = kind !== undefined && controller !== undefined && isOfOurGroup(controller);
+  return { namespace, name, ...(isOwned && { owner: { kind, namespace, name: controller.name } }) };
 }

@@ -6,6 +6,7 @@ import { API_GROUP } from '../resources/resource.ts';
 import type { Events } from '../telemetry/events.ts';
 import type { Cluster } from './client.ts';
 import { ClusterError } from './cluster-error.ts';
+import { isForbidden } from './source-errors.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 type ReviewOptions = {
@@ -54,7 +55,7 @@ export function clusterCallerReview({
       .catch((error: unknown): Review => {
         if (!(error instanceof ClusterError)) throw error;
         events.callerReviewUnavailable({ reason: error.message });
-        return { outcome: 'unavailable', detail: error.code === 403 ? NOT_ALLOWED : NO_ANSWER };
+        return { outcome: 'unavailable', detail: isForbidden(error) ? NOT_ALLOWED : NO_ANSWER };
       });
     events.callerReviewed({ outcome: review.outcome });
     if (review.outcome !== 'unavailable') {

@@ -5,6 +5,7 @@ import { SourceError, type TrustMirror } from '../operator/ports.ts';
 import { API_GROUP, type Resource } from '../resources/resource.ts';
 import { corePath, MERGE } from './api-paths.ts';
 import type { Cluster } from './client.ts';
+import { deleteAsFound } from './delete-as-found.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import { isMadeByUs, MANAGED_BY_US } from './managed-by.ts';
 import { asSource, orUndefined } from './source-errors.ts';
@@ -50,11 +51,7 @@ export function clusterTrustMirror({ cluster, namespace }: { cluster: Cluster; n
       if (error instanceof SourceError && error.refusal === 'foreign') return undefined;
       throw error;
     });
-    if (found !== undefined) {
-      const { uid, resourceVersion } = found.metadata;
-      const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } };
-      await orUndefined(cluster.request({ method: 'DELETE', path: at(nameOf(directory)), body, signal }));
-    }
+    if (found !== undefined) await deleteAsFound(cluster, at(nameOf(directory)), found, signal);
     told.delete(directory.metadata.uid);
   };
   return {

@@ -209,7 +209,6 @@ export class Controller<R extends Resource> {
   }
 
   #record(resource: R, event: Omit<ObjectEvent, 'action'>): void {
-    if (this.#isNamespaceGoing(resource)) return;
     const action = resource.metadata.deletionTimestamp === undefined ? 'Reconcile' : 'Delete';
     this.#operator.events.record(resource, { action, ...event });
   }
