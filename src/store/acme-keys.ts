@@ -1,6 +1,7 @@
 // Statements on acme_keys: account keys, which are the accounts of RFC 8555.
 import { type Insertable, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
+import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
@@ -76,7 +77,7 @@ export async function insertAcmeKey(
            ${owner === undefined ? null : key.contacts}::text[], claimed.thumbprint, ${key.spki}::bytea,
            ${key.jwk}::jsonb, ${key.terms_agreed}::text
       from directory, sponsor, claimed
-    returning ${sql.join(acmeKeyColumns.map((column) => sql.ref(`acme_keys.${column}`)))},
+    returning ${columnsOf('acme_keys', acmeKeyColumns)},
               (select slug from directory) as slug, (select owner from sponsor) as token_owner`.execute(tx);
   return rows[0];
 }

@@ -1,5 +1,6 @@
 // Orders as the account that made them reads them: every statement names the account (ACC-13, SEC-38).
 import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { columnsOf } from './columns.ts';
 import { gatheredOn } from './gathered.ts';
 import type { Tables } from './tables.ts';
 
@@ -36,7 +37,7 @@ type OwnOrderRow = AcmeOrderRow & Held;
 /** Undefined where the account has no such order. Many at once are one statement. */
 export const findAcmeOrder = gatheredOn<OwnAsk, OwnOrderRow | undefined>(async (db, asks) => {
   const { rows } = await sql<OwnOrderRow & { readonly asked: number }>`
-    select asked.position::integer as asked, ${sql.join(COLUMNS.map((name) => sql.ref(`o.${name}`)))},
+    select asked.position::integer as asked, ${columnsOf('o', COLUMNS)},
            o.acme_key_id, o.directory_id,
            array(select authorization_id from order_authorizations
                   where order_id = o.id order by position) as authorization_ids

@@ -1,9 +1,11 @@
 // Lists over several directories or CA certs at once: a page of each, by the index that it has, merged into one.
 import { type RawBuilder, sql } from 'kysely';
 import type { OrderState } from '../lifecycles/order.ts';
+import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
-import type { IssuedCertRow } from './issued-certs.ts';
-import type { OrderRow } from './orders.ts';
+import { type IssuedCertRow, listedCertColumns } from './issued-certs.ts';
+import { LAST_ID } from './keyset.ts';
+import { listedOrderColumns, type OrderRow } from './orders.ts';
 
 type Across = {
   readonly ids: readonly string[];
@@ -19,8 +21,8 @@ export async function listOrdersAcross(
   { ids, limit, after }: Across,
 ): Promise<readonly OrderRow[]> {
   const { rows } = await sql<OrderRow>`
-    select ${columnsOf('o', ORDER)} from unnest(${ids}::uuid[]) as d (id), lateral (
-             select ${columnsOf('orders', ORDER)}
+    select ${columnsOf('o', listedOrderColumns)} from unnest(${ids}::uuid[]) as d (id), lateral (
+             select ${columnsOf('orders', listedOrderColumns)}
                from orders
               where directory_id = any(array[d.id]) and state = (select ${state}::text)
                 and id < ${after ?? LAST_ID}::uuid
@@ -41,42 +43,14 @@ export async function listLiveCertsAcross(
       : sql`(select greatest(not_after, ${now}), case when not_after > ${now} then id else ${LAST_ID}::uuid end
                from issued_certs where id = ${after})`;
   const { rows } = await sql<IssuedCertRow>`
-    select ${columnsOf('c', CERT)} from unnest(${ids}::uuid[]) as s (id), lateral (
-             select ${columnsOf('issued_certs', CERT)}
+    select ${columnsOf('c', listedCertColumns)} from unnest(${ids}::uuid[]) as s (id), lateral (
+             select ${columnsOf('issued_certs', listedCertColumns)}
                from issued_certs
               where signing_cert_id = any(array[s.id]) and revoked_at is null and (not_after, id) > ${begin}
               order by signing_cert_id, not_after, id limit ${lit(limit)}) c
      order by c.not_after, c.id limit ${lit(limit)}`.execute(db);
   return rows;
 }
-
-const ORDER = [
-  'id',
-  'acme_key_id',
-  'directory_id',
-  'created_at',
-  'expires_at',
-  'not_before',
-  'not_after',
-  'state',
-  'identifiers',
-] as const satisfies readonly (keyof OrderRow)[];
-const CERT = [
-  'id',
-  'order_id',
-  'acme_key_id',
-  'directory_id',
-  'signing_cert_id',
-  'not_after',
-  'state',
-  'reason',
-  'subjects',
-] as const satisfies readonly (keyof IssuedCertRow)[];
-
-const columnsOf = (table: string, columns: readonly string[]): RawBuilder<unknown> =>
-  sql.join(columns.map((column) => sql.ref(`${table}.${column}`)));
-
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** In the text of the statement, so that Postgres plans for a page. */
 const lit = (limit: number): RawBuilder<unknown> => sql.lit(limit + 1);

@@ -3,6 +3,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { challengeLifecycle } from '../lifecycles/challenge.ts';
 import { sourcesOf } from '../lifecycles/lifecycle.ts';
+import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { type Claim, type Claiming, claimStatement, type DueRows } from './due.ts';
 import type { StoredProblem, Tables } from './tables.ts';
@@ -57,7 +58,7 @@ const CLAIMED = ['authorization_id', 'type', 'token', 'key_authorization', 'acco
 export async function claimDueChallenges(db: Db, claiming: Claiming): Promise<readonly ChallengeClaim[]> {
   const { rows } = await sql<ChallengeClaim>`
     with claimed as (${claimStatement(dueChallenges, claiming, CLAIMED)})
-    select ${sql.join(['id', 'attempt', ...CLAIMED].map((column) => sql.ref(`claimed.${column}`)))},
+    select ${columnsOf('claimed', ['id', 'attempt', ...CLAIMED])},
            a.type as identifier_type, a.value, a.wildcard, a.state, a.expires_at, a.acme_key_id,
            d.id as directory_id, ${surroundings}
       from claimed

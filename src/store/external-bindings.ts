@@ -1,6 +1,7 @@
 // Statements on external_bindings: EAB tokens.
 import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import { type AuditRecord, auditOf } from './audit.ts';
+import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
@@ -62,9 +63,9 @@ export async function insertExternalBinding(
       select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name}::text,
              ${binding.key_id}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
         from directory
-      returning ${sql.join(externalBindingColumns.map((column) => sql.ref(`external_bindings.${column}`)))}),
+      returning ${columnsOf('external_bindings', externalBindingColumns)}),
     recorded as (${auditOf(sql`inserted`, record)})
-    select ${sql.join(externalBindingColumns.map((column) => sql.ref(`inserted.${column}`)))}, directory.slug
+    select ${columnsOf('inserted', externalBindingColumns)}, directory.slug
       from inserted, directory`.execute(db);
   return rows[0];
 }

@@ -7,6 +7,7 @@ import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
 import { askedFor, type OwnAsk } from './acme-orders.ts';
 import { type AuditRecord, auditOf } from './audit.ts';
+import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
 import type { DueRows } from './due.ts';
 import { gatheredOn } from './gathered.ts';
@@ -70,7 +71,7 @@ const ORDER = [
 /** Undefined where the account has no such order. Many at once are one statement. */
 export const findOrderForFinalize = gatheredOn<OwnAsk, FinalizeRow | undefined>(async (db, asks) => {
   const { rows } = await sql<FinalizeRow & { readonly asked: number }>`
-    select asked.position::integer as asked, ${sql.join(ORDER.map((name) => sql.ref(`o.${name}`)))},
+    select asked.position::integer as asked, ${columnsOf('o', ORDER)},
            k.state as account_state, k.order_validations, d.version as directory_version,
            s.id as issuer_id, s.name as issuer_name, s.state as issuer_state,
            s.deleted_at is not null as issuer_deleted, s.cert_type as issuer_cert_type,

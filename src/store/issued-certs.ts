@@ -7,7 +7,7 @@ import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage, type 
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['issued_certs']>;
-export type IssuedCertRow = Pick<Row, (typeof LISTED)[number]>;
+export type IssuedCertRow = Pick<Row, (typeof listedCertColumns)[number]>;
 /** With the certificate, which lists do not read. */
 export type StoredCertRow = Pick<Row, (typeof STORED)[number]>;
 
@@ -23,7 +23,7 @@ export type IssuedCertFilter = AccountFilter & {
   readonly expiresAfter?: Date | undefined;
 };
 
-const LISTED = [
+export const listedCertColumns = [
   'id',
   'order_id',
   'acme_key_id',
@@ -34,7 +34,7 @@ const LISTED = [
   'reason',
   'subjects',
 ] as const;
-const STORED = [...LISTED, 'serial', 'der'] as const;
+const STORED = [...listedCertColumns, 'serial', 'der'] as const;
 
 export const findIssuedCert = gatheredRows<StoredCertRow>((db, ids) =>
   db.selectFrom('issued_certs').select(STORED).where('id', '=', ids).execute(),
@@ -90,7 +90,7 @@ function walkIds({ db, filter, page, range }: List) {
   const pages = parts.map((part) => {
     const query = db
       .selectFrom('issued_certs')
-      .select(LISTED)
+      .select(listedCertColumns)
       .where(allOf([part, keyInDirectory(filter)]));
     return pageQuery(query, { table: 'issued_certs', within, columns: columnsOf(range), range }, page);
   });
@@ -106,13 +106,13 @@ function walkName({ db, filter, page }: List, name: string) {
       (from) =>
         from
           .selectFrom('issued_certs')
-          .select([...LISTED, 'revoked_at'])
+          .select([...listedCertColumns, 'revoked_at'])
           .whereRef('issued_certs.id', '=', 'issued_cert_names.issued_cert_id')
           .offset(sql.lit(0))
           .as('issued_certs'),
       (join) => join.onTrue(),
     )
-    .select(LISTED)
+    .select(listedCertColumns)
     .where(allOf([sameIds(filter), revocation(filter)]));
   const within = { 'issued_cert_names.name': name };
   return pageQuery(
@@ -136,13 +136,13 @@ function among({ db, filter, page, range }: List, ids: RawBuilder<unknown>) {
     .selectFrom((from) =>
       from
         .selectFrom('issued_certs')
-        .select([...LISTED, 'revoked_at'])
+        .select([...listedCertColumns, 'revoked_at'])
         .where(sql<SqlBool>`id = any(array(${ids}))`)
         // Keeps the other conditions out of here, and with them the indexes that they would lead to.
         .offset(sql.lit(0))
         .as('issued_certs'),
     )
-    .select(LISTED)
+    .select(listedCertColumns)
     .where(allOf(conditions));
   return pageQuery(query, { table: 'issued_certs', columns: columnsOf(range) }, page);
 }

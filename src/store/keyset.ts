@@ -32,8 +32,8 @@ export type TimeRange = { readonly above?: Date | undefined; readonly below?: Da
 /** The request for a page of a list that has one order. */
 export type Paging = Omit<PageRequest, 'sort'>;
 
-// Beyond every id there can be at one time.
-const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+/** Beyond every id there can be at one time. */
+export const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 export type NameOrId = 'name' | 'id';

@@ -9,7 +9,7 @@ import { moveOrder } from './move.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 
 type Row = Selectable<Tables['orders']>;
-export type OrderRow = Pick<Row, (typeof LISTED)[number]>;
+export type OrderRow = Pick<Row, (typeof listedOrderColumns)[number]>;
 export type SingleOrderRow = Pick<Row, (typeof SINGLE)[number]>;
 
 /** One of the two ids has to be there. */
@@ -17,7 +17,7 @@ export type OrderFilter = AccountFilter & { readonly state?: OrderState | undefi
 
 type List = { readonly db: Db; readonly filter: OrderFilter; readonly page: Paging; readonly now: Date };
 
-const LISTED = [
+export const listedOrderColumns = [
   'id',
   'acme_key_id',
   'directory_id',
@@ -28,7 +28,7 @@ const LISTED = [
   'state',
   'identifiers',
 ] as const;
-const SINGLE = [...LISTED, 'error', 'issued_cert_id'] as const;
+const SINGLE = [...listedOrderColumns, 'error', 'issued_cert_id'] as const;
 
 /** More than a sweep leaves behind; the bound keeps lists fast when none has run for days. */
 const MOST_OVERDUE = 10_000;
@@ -75,7 +75,7 @@ function listQuery(list: List) {
 
 function walkIds({ db, filter, page }: List, condition = sql<SqlBool>`true`) {
   const { state } = filter;
-  const query = db.selectFrom('orders').select(LISTED).where(condition).where(keyInDirectory(filter));
+  const query = db.selectFrom('orders').select(listedOrderColumns).where(condition).where(keyInDirectory(filter));
   // Not a constant to the planner, which would else take the index of all open orders and sort.
   const within = { ...indexedIds(filter), ...(state !== undefined && { state: sql<string>`(select ${state}::text)` }) };
   return pageQuery(query, { table: 'orders', within, columns: ['id'] }, page);
@@ -87,7 +87,7 @@ function overdue({ db, filter, page, now }: List) {
     .selectFrom((orders) =>
       orders
         .selectFrom('orders')
-        .select(LISTED)
+        .select(listedOrderColumns)
         // Written out, as the predicate of their index is.
         .where(sql<SqlBool>`state in ('pending', 'ready')`)
         .where('expires_at', '<=', now)
@@ -95,7 +95,7 @@ function overdue({ db, filter, page, now }: List) {
         .limit(sql.lit(MOST_OVERDUE))
         .as('orders'),
     )
-    .select(LISTED)
+    .select(listedOrderColumns)
     .where(keyInDirectory(filter));
   return pageQuery(query, { table: 'orders', within: indexedIds(filter), columns: ['id'] }, page);
 }
