@@ -53,7 +53,7 @@ export async function checkCaa(
     }
   };
   // All of them take their next name from the same iterator.
-  await Promise.all(Array.from({ length: NAMES_AT_ONCE }, work));
+  await Promise.all(Array.from({ length: Math.min(NAMES_AT_ONCE, questions.length) }, work));
   return findings;
 }
 

@@ -2,7 +2,6 @@
 import type { ChallengeState, ChallengeType } from '../lifecycles/challenge.ts';
 import type { Holder } from '../store/acme-orders.ts';
 import { type ChallengeRow, findChallenge } from '../store/authorizations.ts';
-import type { ChallengeClaim } from '../store/challenge-results.ts';
 import { beginValidation, hastenValidation, type Response } from '../store/challenges.ts';
 import type { StoredProblem } from '../store/tables.ts';
 import { AcmeError } from './acme-error.ts';
@@ -11,6 +10,7 @@ import { authorizationState } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { challengeOffers } from './challenge-offers.ts';
 import { hastenedFailures, hastenedMs } from './challenge-retries.ts';
+import { withinMs } from './patience.ts';
 import { failureBuckets, requireFailuresLeft } from './rate-limits.ts';
 
 export type AcmeChallenge = {
@@ -30,6 +30,8 @@ export type SingleAcmeChallenge = AcmeChallenge & {
   readonly retryAfterSeconds: number | undefined;
 };
 
+/** Most first tries are over by then: the client hears what came of his, and need not ask. */
+const PATIENCE_MS = 250;
 const RETRY_AFTER_SECONDS = 1;
 const RETRY_LATER_SECONDS = 3;
 
@@ -57,7 +59,7 @@ export async function respondToChallenge(
     failures: failureBuckets(ca),
   };
   const begun = id && (await begin(ca, holderOf(applicant), id, response));
-  if (begun) return singleChallenge(begun, now);
+  if (begun) return afterFirstTry(ca, applicant, begun);
   const row = await readChallenge(ca, applicant, id);
   if (row.state === 'pending') await requireFailuresLeft(ca, applicant.account.id, row.value);
   requireGoing(row, now);
@@ -65,18 +67,26 @@ export async function respondToChallenge(
   return singleChallenge(row, now);
 }
 
-/** The worker of this process goes on with it where he has room. */
-async function begin(ca: Ca, holder: Holder, id: string, response: Response): Promise<ChallengeRow | undefined> {
+type Begun = {
+  readonly challenge: ChallengeRow;
+  /** By the worker of this process, where he has room. */
+  readonly firstTry: Promise<void> | undefined;
+};
+
+async function begin(ca: Ca, holder: Holder, id: string, response: Response): Promise<Begun | undefined> {
   const place = ca.ownWorker.place();
-  let claim: ChallengeClaim | undefined;
-  try {
-    const leaseUntil = place && new Date(response.now.getTime() + place.leaseMs);
-    const begun = await beginValidation(ca.database.db, holder, id, response, leaseUntil);
-    claim = begun?.claim;
-    return begun?.challenge;
-  } finally {
-    place?.fill(claim);
-  }
+  const leaseUntil = place && new Date(response.now.getTime() + place.leaseMs);
+  const beginning = beginValidation(ca.database.db, holder, id, response, leaseUntil);
+  const firstTry = place?.fill(beginning.then((begun) => begun?.claim));
+  const begun = await beginning;
+  return begun && { challenge: begun.challenge, firstTry };
+}
+
+/** What the first try made of it, where that can be said soon. */
+async function afterFirstTry(ca: Ca, applicant: Applicant, { challenge, firstTry }: Begun) {
+  const over = firstTry?.then(() => true);
+  const isOver = over && (await withinMs(PATIENCE_MS, over));
+  return isOver ? getChallenge(ca, applicant, challenge.id) : singleChallenge(challenge, ca.clock.now());
 }
 
 export const acmeChallenge = ({ id, type, state, token, validated_at, error }: ChallengeRow): AcmeChallenge => ({

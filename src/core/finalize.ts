@@ -21,6 +21,7 @@ import { issueReserved, openSigner } from './issue.ts';
 import { readIssuer } from './issuers.ts';
 import { buildLeaf } from './leaf-certificate.ts';
 import { orderState } from './order-state.ts';
+import { withinMs } from './patience.ts';
 import type { Signer } from './ports.ts';
 
 /** When a worker takes up what was reserved here and is not done. */
@@ -140,10 +141,8 @@ async function completed(
   { begun, patienceMs }: { readonly begun: Date; readonly patienceMs: number },
 ): Promise<AcmeOrder> {
   const { requestId } = applicant;
-  const late = Promise.withResolvers<'delayed'>();
-  const patience = setTimeout(() => late.resolve('delayed'), patienceMs);
-  const issued = issueReserved(ca, reserved, leaf, signer, { requestId, begun }).finally(() => clearTimeout(patience));
-  const outcome = await Promise.race([issued, late.promise]);
+  const issued = issueReserved(ca, reserved, leaf, signer, { requestId, begun });
+  const outcome = (await withinMs(patienceMs, issued)) ?? 'delayed';
   const now = ca.clock.now();
   switch (outcome) {
     case 'completed':

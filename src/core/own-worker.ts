@@ -2,12 +2,12 @@
 // nobody is told of it, or has to look for it. Without one, or where he has no room, any worker finds the row.
 import type { ChallengeClaim } from '../store/challenge-results.ts';
 
-/** Room for one more row, which is held until it is filled. */
+/** Room for one more row, which is held until it is filled: to be done at once. */
 export type Place = {
   /** How long the claim is his. */
   readonly leaseMs: number;
-  /** Undefined: nothing was claimed. */
-  fill(claim: ChallengeClaim | undefined): void;
+  /** Free again where nothing is claimed. Fulfilled when the work on it is over, whatever came of it. */
+  fill(claiming: Promise<ChallengeClaim | undefined>): Promise<void>;
 };
 
 /** Undefined where there is no room. */

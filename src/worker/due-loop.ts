@@ -50,8 +50,18 @@ export class DueLoop implements AsyncDisposable {
   place(): Place | undefined {
     if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
     const { promise, resolve } = Promise.withResolvers<Claim | undefined>();
-    this.#start(promise.then((claim) => claim && this.#run(claim)));
-    return { leaseMs: this.#task.leaseMs, fill: resolve };
+    const work = promise.then(
+      (claim) => claim && this.#run(claim),
+      () => undefined,
+    );
+    this.#start(work);
+    return {
+      leaseMs: this.#task.leaseMs,
+      fill: (claiming) => {
+        resolve(claiming);
+        return work;
+      },
+    };
   }
 
   /** Claims nothing more, and waits for what runs. */

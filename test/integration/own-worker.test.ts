@@ -33,8 +33,8 @@ beforeEach(async () => {
 const db = () => running.ca.database.db;
 
 /** The http-01 challenge of a new order. */
-async function aChallenge(): Promise<string> {
-  const order = await newOrder(running.ca, applicant, { identifiers: [{ type: 'dns', value: 'shop.corp.example' }] });
+async function aChallenge(value = 'shop.corp.example'): Promise<string> {
+  const order = await newOrder(running.ca, applicant, { identifiers: [{ type: 'dns', value }] });
   const { challenges } = await getAuthorization(running.ca, applicant, order.authorizationIds[0]);
   return challenges.find(({ type }) => type === 'http-01')?.id ?? '';
 }
@@ -45,6 +45,15 @@ const stored = (id: string) =>
     .select(['state', 'due_at', 'lease_until', 'attempts'])
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
+
+async function failuresOf(id: string) {
+  const { failures } = await db()
+    .selectFrom('challenges')
+    .select('failures')
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  return failures ?? [];
+}
 
 const becomes = (id: string, state: string) =>
   eventually(`the challenge is ${state}`, async () => (await stored(id)).state === state);
@@ -73,6 +82,23 @@ test('what a response begins is under the lease of the own worker at once, and n
   await sql`notify acmery_due, 'the end'`.execute(db());
   await eventually('all that was told has come', () => told.includes('the end'));
   expect(told).not.toContain('challenge');
+});
+
+test('a response tells what the first try made of it, where that comes soon', async () => {
+  const { ca } = running;
+  await using _ = startWorker(ca);
+
+  expect(await respondToChallenge(ca, applicant, await aChallenge())).toMatchObject({
+    state: 'valid',
+    validatedAt: ca.clock.now(),
+    retryAfterSeconds: undefined,
+  });
+
+  prober = async () => ({ outcome: 'failed', type: 'connection', detail: 'Nobody is there.' });
+  const id = await aChallenge('other.corp.example');
+  expect(await respondToChallenge(ca, applicant, id)).toMatchObject({ state: 'processing', retryAfterSeconds: 1 });
+  const [failure] = await failuresOf(id);
+  expect(failure).toMatchObject({ type: 'connection' });
 });
 
 test('where the own worker has no room, any worker finds it', async () => {
