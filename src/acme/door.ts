@@ -1,6 +1,7 @@
 // The ACME door: the route table as routes of the HTTP base, with a nonce and a link to the directory on every reply.
 import { findAcmeContext, isSlug, recentDirectory } from '../core/acme-requests.ts';
 import type { Ca } from '../core/ca.ts';
+import { KeysUnavailable } from '../core/errors.ts';
 import type { Nonces } from '../core/nonces.ts';
 import { directoryUrl, hasHostPerDirectory, slugInHost, type Urls } from '../core/urls.ts';
 import type { Door, HttpHead, HttpHeaders, HttpReply, HttpRoute } from '../http/route.ts';
@@ -31,7 +32,10 @@ export function acmeDoor({ ca, nonces, routes }: AcmeDoorOptions): Door {
     deadlineMs: DEADLINE_MS,
     accessLevel: 'info',
     refuse: replyToRefusal,
-    replyTo: (error, head) => replyToError(error, head.requestId),
+    replyTo: (error, { requestId }) => {
+      if (error instanceof KeysUnavailable) ca.events.keysUnavailable({ error, requestId });
+      return replyToError(error, requestId);
+    },
     finish: (reply, head) => ({ ...reply, headers: { ...reply.headers, ...everyReply(ca.urls, nonces, head, reply) } }),
     // HTTP-9: any page may be a client, for what a request may do is in its signature.
     crossOrigin: {

@@ -2,7 +2,7 @@
 // exhaustive tables, and the one place that renders them.
 import { randomInt } from 'node:crypto';
 import { AcmeError, type AcmeErrorType, type AcmeSubproblem, acmeErrorTypes } from '../core/acme-error.ts';
-import type { ErrorKind } from '../core/errors.ts';
+import { type ErrorKind, KeysUnavailable } from '../core/errors.ts';
 import { refusalOf } from '../core/refusals.ts';
 import type { Refusal, RefusalKind } from '../http/refusals.ts';
 import type { HttpHeaders, HttpReply } from '../http/route.ts';
@@ -39,6 +39,9 @@ const coreProblems: Readonly<Record<ErrorKind, Row>> = {
   unavailable: temporary,
 };
 
+/** Where keys lie is nothing that an ACME client is told. */
+const KEYS_AWAY = 'The CA cannot use its keys for the moment. Try again.';
+
 /** Status, detail and headers are those of the refusal. */
 const baseProblems: Readonly<Record<RefusalKind, AcmeErrorType>> = {
   malformed_request: 'malformed',
@@ -64,7 +67,9 @@ export function replyToError(error: unknown, requestId: string): HttpReply | und
     return problemReply({ type, status, detail, subproblems, members, headers, requestId });
   }
   const refused = refusalOf(error);
-  return refused && problemReply({ ...coreProblems[refused.kind], detail: refused.message, requestId });
+  if (refused === undefined) return undefined;
+  const detail = refused instanceof KeysUnavailable ? KEYS_AWAY : refused.message;
+  return problemReply({ ...coreProblems[refused.kind], detail, requestId });
 }
 
 export const replyToRefusal = ({ kind, status, detail, headers }: Refusal, requestId: string | undefined): HttpReply =>

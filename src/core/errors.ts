@@ -51,3 +51,11 @@ export class CaError extends Error {
     this.problems = problems ?? (field === undefined ? [] : [{ field, code: kind, message: detail }]);
   }
 }
+
+/** Keys that cannot be used now: the detail names Secrets and files, and is for those who run the service. */
+export class KeysUnavailable extends CaError {
+  constructor(detail: string, options?: CaErrorOptions) {
+    super('unavailable', detail, options);
+    this.name = 'KeysUnavailable';
+  }
+}

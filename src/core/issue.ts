@@ -18,7 +18,7 @@ import { keyTypeOf } from '../x509/spki.ts';
 import { clientActor } from './accounts.ts';
 import { type Change, recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
-import { CaError } from './errors.ts';
+import { CaError, KeysUnavailable } from './errors.ts';
 import { formatId } from './ids.ts';
 import { type Issuer, readIssuer } from './issuers.ts';
 import type { Signer } from './ports.ts';
@@ -32,10 +32,10 @@ type Occasion = {
 
 /** Throws `unavailable` where the key cannot be used now, or is not that of the CA cert. */
 export async function openSigner(ca: Ca, issuer: Issuer, keyRef: string | null): Promise<Signer> {
-  if (keyRef === null) throw new CaError('unavailable', 'The key of the issuing CA is not here.');
+  if (keyRef === null) throw new KeysUnavailable('The key of the issuing CA is not here.');
   const signer = await ca.keys.signer(keyRef);
   if (signer.spki.equals(issuer.spki)) return signer;
-  throw new CaError('unavailable', 'The key that is stored for the issuing CA is that of another certificate.');
+  throw new KeysUnavailable('The key that is stored for the issuing CA is that of another certificate.');
 }
 
 /** `settled`: the order has come to something else. `delayed`: a worker goes on. */

@@ -18,7 +18,7 @@ import { isCaKeyType, type KeyType } from '../x509/algorithms.ts';
 import { parseCertificate } from '../x509/certificate.ts';
 import { keyHashOf } from '../x509/ocsp-response.ts';
 import type { Ca } from './ca.ts';
-import { CaError } from './errors.ts';
+import { KeysUnavailable } from './errors.ts';
 import { formatId, newUuid } from './ids.ts';
 import { openSigner } from './issue.ts';
 import { readIssuer } from './issuers.ts';
@@ -100,7 +100,7 @@ export async function openOcspSigner(ca: Ca, id: string): Promise<OcspSigner> {
   if (known !== undefined) return known;
   const row = await findOcspSigner(ca.database.db, id);
   if (row !== undefined) return openRow(ca, row);
-  throw new CaError('unavailable', 'The key for OCSP answers has just been removed. Try again.');
+  throw new KeysUnavailable('The key for OCSP answers has just been removed. Try again.');
 }
 
 /** Key and certificate first, then the row: a crash between leaves what the next one takes as it is. */
@@ -128,7 +128,7 @@ async function openRow(ca: Ca, { id, key_ref, der }: OcspSignerRow): Promise<Ocs
   const { spki, notAfter, keyType } = parseCertificate(der);
   const signer = await ca.keys.signer(key_ref);
   if (keyType === undefined || !isCaKeyType(keyType) || !signer.spki.equals(spki))
-    throw new CaError('unavailable', 'The key that is stored for OCSP answers is that of another certificate.');
+    throw new KeysUnavailable('The key that is stored for OCSP answers is that of another certificate.');
   const made = { id, certificate: der, notAfter, keyType, keyHash: keyHashOf(spki, 'sha1'), signer };
   openedOf(ca).set(id, made);
   return made;

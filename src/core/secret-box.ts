@@ -1,7 +1,7 @@
 // Small secrets in Postgres, such as EAB MAC keys: sealed under the wrap key, which is in the key store alone.
 import { readServiceState, replaceServiceState } from '../store/service-state.ts';
 import type { Ca } from './ca.ts';
-import { CaError } from './errors.ts';
+import { KeysUnavailable } from './errors.ts';
 import type { Sealer } from './ports.ts';
 
 const WRAP_KEY = 'wrap';
@@ -39,6 +39,6 @@ function prove(sealer: Sealer, check: unknown): void {
     const detail =
       'The key "wrap" in the key store is not the one that the MAC keys in this database are sealed under. ' +
       'Restore the key store and the database from backups that belong together.';
-    throw new CaError('unavailable', detail, { cause });
+    throw new KeysUnavailable(detail, { cause });
   }
 }

@@ -1,6 +1,6 @@
 // The key store of an installation without a cluster: one file per key in a folder of its own.
 import { randomBytes } from 'node:crypto';
-import { CaError } from '../core/errors.ts';
+import { KeysUnavailable } from '../core/errors.ts';
 import type { KeyStore, Sealer, Signer, StoredKey } from '../core/ports.ts';
 import { signerOf } from '../x509/signer.ts';
 import { X509Error } from '../x509/x509-error.ts';
@@ -115,9 +115,9 @@ function fileOf(ref: string, ending: string): string {
   return `${ref}${ending}`;
 }
 
-const damaged = (folder: string, ref: string): CaError =>
-  new CaError('unavailable', `The key file of ${ref} in ${folder} is damaged. Restore it from a backup.`);
+const damaged = (folder: string, ref: string): KeysUnavailable =>
+  new KeysUnavailable(`The key file of ${ref} in ${folder} is damaged. Restore it from a backup.`);
 
 function raiseMissing(folder: string, ref: string): never {
-  throw new CaError('unavailable', `The key ${ref} is not in ${folder}. Restore the folder from a backup.`);
+  throw new KeysUnavailable(`The key ${ref} is not in ${folder}. Restore the folder from a backup.`);
 }

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, mkdir, open, readdir, rm, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CaError } from '../core/errors.ts';
+import { CaError, KeysUnavailable } from '../core/errors.ts';
 
 const UNFINISHED = '.unfinished-';
 const UNFINISHED_FOR_MS = 60_000;
@@ -56,8 +56,7 @@ export async function readPrivateFile(folder: string, name: string): Promise<str
       await using file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
       const { mode, size } = await file.stat();
       refuseOthers(mode, `The key file ${path}`, `chmod 600 ${path}`);
-      if (size > MAX_BYTES)
-        throw new CaError('unavailable', `The key file ${path} is damaged: it is too large. Restore it.`);
+      if (size > MAX_BYTES) throw new KeysUnavailable(`The key file ${path} is damaged: it is too large. Restore it.`);
       return await file.readFile('utf8');
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined;
@@ -80,10 +79,7 @@ export async function removePrivateFile(folder: string, name: string): Promise<v
 function refuseOthers(mode: number, what: string, repair: string): void {
   if (!hasModes || (mode & OTHERS) === 0) return;
   const octal = (mode & 0o777).toString(8).padStart(4, '0');
-  throw new CaError(
-    'unavailable',
-    `${what} is open to other users (mode ${octal}). If nobody copied a key, run: ${repair}`,
-  );
+  throw new KeysUnavailable(`${what} is open to other users (mode ${octal}). If nobody copied a key, run: ${repair}`);
 }
 
 /** Writing takes milliseconds, so after a minute nobody is still at it. */
@@ -119,7 +115,7 @@ async function translated<T>(attempt: string, action: () => Promise<T>): Promise
   } catch (error) {
     const code = codeOf(error);
     if (error instanceof CaError || code === undefined) throw error;
-    throw new CaError('unavailable', `Acmery cannot ${attempt}: ${code}. ${advice[code] ?? 'Check the disk.'}`, {
+    throw new KeysUnavailable(`Acmery cannot ${attempt}: ${code}. ${advice[code] ?? 'Check the disk.'}`, {
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 // The key store of a cluster: one immutable Secret per key, in the namespace of the release.
 import { randomBytes } from 'node:crypto';
-import { CaError } from '../core/errors.ts';
+import { KeysUnavailable } from '../core/errors.ts';
 import type { KeyStore, Sealer, Signer, StoredKey } from '../core/ports.ts';
 import { keyOfOrigin, type OpenedKey, openedKey } from '../keys/opened-key.ts';
 import { sealerOf } from '../keys/seal.ts';
@@ -132,12 +132,12 @@ async function asKeyStore<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (!(error instanceof ClusterError)) throw error;
-    throw new CaError('unavailable', `Secrets of keys cannot be read or written now: ${error.message}`, {
+    throw new KeysUnavailable(`Secrets of keys cannot be read or written now: ${error.message}`, {
       cause: error,
     });
   }
 }
 
 function raise({ namespace }: Place, ref: string, what: string): never {
-  throw new CaError('unavailable', `Secret ${namespace}/${keySecretName(ref)} ${what}. Restore it from a backup.`);
+  throw new KeysUnavailable(`Secret ${namespace}/${keySecretName(ref)} ${what}. Restore it from a backup.`);
 }

@@ -41,6 +41,10 @@ export const issuanceEvents = (log: Log, metrics: Metrics) => ({
     metrics.lintFailures.add({ rule: event.rule });
     log.error(event, 'a certificate breaks the rules for leaves and was not signed');
   },
+  /** The client is told only that it is so. */
+  keysUnavailable(event: { readonly error: unknown; readonly requestId: string }): void {
+    log.error(event, 'keys cannot be used, which an ACME client needs');
+  },
   /** A worker goes on with it. */
   issuanceDelayed(event: { readonly order: string; readonly error: unknown }): void {
     metrics.issuanceDelays.add({});
