@@ -8,7 +8,6 @@ import {
   contextPrimitive,
   type DerNode,
   elementsOf,
-  malformed,
   onlyChildOf,
   parseDer,
   readSmallInteger,
@@ -22,6 +21,7 @@ import { type DistinguishedName, parseName } from './name.ts';
 import { assembleSigned, readSigned, type Signed } from './signed.ts';
 import { verifySignature } from './signer.ts';
 import { keyTypeOf } from './spki.ts';
+import { malformed } from './x509-error.ts';
 
 export type CertificateFields = {
   /** Big-endian octets, positive. */

@@ -2,24 +2,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { readSerial } from './certificate.ts';
 import { type CrlReason, crlReasons } from './crl.ts';
-import {
-  contentsOf,
-  contextConstructed,
-  elementsOf,
-  malformed,
-  onlyChildOf,
-  parseDer,
-  readBits,
-  readTime,
-  tags,
-} from './der.ts';
+import { contentsOf, contextConstructed, elementsOf, onlyChildOf, parseDer, readBits, readTime, tags } from './der.ts';
 import { type Span, spanAt, spansIn } from './der-scan.ts';
 import { type Extensions, noExtensions, parseExtensions } from './extension-reader.ts';
 import { type DistinguishedName, parseName } from './name.ts';
 import { oids } from './oids.ts';
 import { readOnlyPem } from './pem.ts';
 import type { Signed } from './signed.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 export type Crl = Signed & {
   readonly der: Buffer;

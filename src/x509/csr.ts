@@ -7,7 +7,6 @@ import {
   contextConstructed,
   type DerNode,
   elementsOf,
-  malformed,
   onlyChildOf,
   parseDer,
   readOid,
@@ -27,7 +26,7 @@ import { readSignatureAlgorithm } from './signature-algorithm.ts';
 import { assembleSigned, readSigned, type Signed } from './signed.ts';
 import { type Signer, verifySignature } from './signer.ts';
 import { parseSpki } from './spki.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 export type Csr = Signed & {
   readonly der: Buffer;

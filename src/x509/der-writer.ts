@@ -1,11 +1,21 @@
-// Writing DER: one small function per ASN.1 type, giving nodes that `encodeDer` turns into bytes.
-import asn1, { type Asn1 } from 'node-forge/lib/asn1.js';
+// Writing DER: one small function per ASN.1 type, giving nodes that know their length, which `encodeDer` writes into one buffer.
 import { contextConstructed, contextPrimitive, tags } from './der.ts';
+import { oidOctets } from './object-identifier.ts';
 
-/** A node to be written. Its whole identifier octet stands in `type`, so forge applies no rule of its own to it. */
-export type Encodable = Asn1;
+/** A node to be written. */
+export type Encodable = {
+  /** Identifier octet; undefined for what has its header already. */
+  readonly tag: number | undefined;
+  /** Of the contents, in octets. */
+  readonly length: number;
+  readonly contents: Buffer | readonly Encodable[];
+};
 
-export const encodeDer = (node: Encodable): Buffer => Buffer.from(asn1.toDer(node).getBytes(), 'latin1');
+export function encodeDer(node: Encodable): Buffer {
+  const target = Buffer.allocUnsafe(sizeOf(node));
+  write(node, target, 0);
+  return target;
+}
 
 /** Absent optional elements may be passed as undefined. */
 export const sequence = (...children: readonly (Encodable | undefined)[]): Encodable => parent(tags.sequence, children);
@@ -28,13 +38,14 @@ export const boolean = (value: boolean): Encodable => leaf(tags.boolean, Buffer.
 
 export const nullValue = (): Encodable => leaf(tags.null, Buffer.alloc(0));
 
-export const oid = (dotted: string): Encodable => asn1.create(0, tags.oid, false, asn1.oidToDer(dotted).getBytes());
+export const oid = (dotted: string): Encodable => leaf(tags.oid, oidOctets(dotted));
 
 /** A non-negative INTEGER from its value or from its big-endian octets. */
 export function integer(value: bigint | number | Buffer): Encodable {
-  const hex = Buffer.isBuffer(value) ? value.toString('hex') : value.toString(16);
-  const digits = hex.replace(/^0+/, '').padStart(1, '0');
-  const magnitude = Buffer.from(digits.length % 2 === 0 ? digits : `0${digits}`, 'hex');
+  const octets = Buffer.isBuffer(value) ? value : octetsOf(value);
+  const first = octets.findIndex((octet) => octet > 0);
+  if (first === -1) return leaf(tags.integer, Buffer.of(0));
+  const magnitude = octets.subarray(first);
   const isHigh = (magnitude[0] ?? 0) >= 0x80;
   return leaf(tags.integer, isHigh ? Buffer.concat([Buffer.of(0), magnitude]) : magnitude);
 }
@@ -69,10 +80,7 @@ export const generalizedTime = (value: Date): Encodable =>
   leaf(tags.generalizedTime, Buffer.from(timeText(value), 'latin1'));
 
 /** An element that is encoded already; its bytes are copied as they are. */
-export function raw(der: Buffer): Encodable {
-  const [tag = 0, length = 0] = der;
-  return leaf(tag, der.subarray(length < 0x80 ? 2 : 2 + (length & 0x7f)));
-}
+export const raw = (der: Buffer): Encodable => leaf(undefined, der);
 
 /** `[n] IMPLICIT` of a SET whose members are encoded already: one node for any number of them. */
 export const implicitSetOfRaw = (number: number, members: Buffer): Encodable =>
@@ -86,21 +94,49 @@ export const sequenceOfEncoded = (...elements: readonly Buffer[]): Buffer =>
   Buffer.concat([sequenceHeader(elements), ...elements]);
 
 /** What stands before the elements of such a SEQUENCE. */
-export const sequenceHeader = (elements: readonly Buffer[]): Buffer =>
-  Buffer.concat([Buffer.of(tags.sequence), lengthOctets(elements.reduce((sum, { length }) => sum + length, 0))]);
-
-function lengthOctets(length: number): Buffer {
-  if (length < 0x80) return Buffer.of(length);
-  const octets = Buffer.alloc(4);
-  octets.writeUInt32BE(length);
-  const significant = octets.subarray(octets.findIndex((octet) => octet > 0));
-  return Buffer.concat([Buffer.of(0x80 | significant.length), significant]);
+export function sequenceHeader(elements: readonly Buffer[]): Buffer {
+  const length = elements.reduce((sum, element) => sum + element.length, 0);
+  const header = Buffer.allocUnsafe(1 + lengthOctets(length));
+  writeHeader(tags.sequence, length, header, 0);
+  return header;
 }
 
 const timeText = (value: Date): string => `${value.toISOString().slice(0, 19).replace(/[-:T]/g, '')}Z`;
 
-const leaf = (identifier: number, contents: Buffer): Encodable =>
-  asn1.create(0, identifier, false, contents.toString('latin1'));
+function octetsOf(value: bigint | number): Buffer {
+  const hex = value.toString(16);
+  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex');
+}
 
-const parent = (identifier: number, children: readonly (Encodable | undefined)[]): Encodable =>
-  asn1.create(0, identifier, true, children);
+const leaf = (tag: number | undefined, contents: Buffer): Encodable => ({ tag, length: contents.length, contents });
+
+function parent(tag: number, children: readonly (Encodable | undefined)[]): Encodable {
+  const contents = children.filter((child) => child !== undefined);
+  return { tag, length: contents.reduce((sum, child) => sum + sizeOf(child), 0), contents };
+}
+
+/** Octets of the whole encoding. */
+const sizeOf = ({ tag, length }: Encodable): number => (tag === undefined ? length : 1 + lengthOctets(length) + length);
+
+/** How many octets say a length. */
+function lengthOctets(length: number): number {
+  if (length < 0x80) return 1;
+  return length < 0x100 ? 2 : length < 0x1_00_00 ? 3 : length < 0x1_00_00_00 ? 4 : 5;
+}
+
+/** Returns where the next element begins. */
+function write({ tag, length, contents }: Encodable, target: Buffer, at: number): number {
+  const start = tag === undefined ? at : writeHeader(tag, length, target, at);
+  if (!Buffer.isBuffer(contents)) return contents.reduce((next, child) => write(child, target, next), start);
+  target.set(contents, start);
+  return start + length;
+}
+
+/** Returns where the contents begin. */
+function writeHeader(tag: number, length: number, target: Buffer, at: number): number {
+  const following = lengthOctets(length) - 1;
+  target[at] = tag;
+  target[at + 1] = following === 0 ? length : 0x80 | following;
+  if (following > 0) target.writeUIntBE(length, at + 2, following);
+  return at + 2 + following;
+}

@@ -1,8 +1,14 @@
 // Strict reading of DER: one canonical form, bounded size, depth and element count, and every node checked when it is read.
-import asn1, { type Asn1 } from 'node-forge/lib/asn1.js';
-import { X509Error } from './x509-error.ts';
+import { type Span, spanAt } from './der-scan.ts';
+import { oidText } from './object-identifier.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
-export type DerNode = Asn1;
+/** An element where it lies: nothing of the bytes is copied. */
+export type DerNode = Span & {
+  readonly source: Buffer;
+  /** Of constructed elements alone. */
+  readonly children: readonly DerNode[] | undefined;
+};
 
 /** Whole identifier octets, so that one comparison checks class, constructed bit and number. */
 export const tags = {
@@ -29,34 +35,36 @@ export const contextConstructed = (number: number): number => 0xa0 | number;
 const MAX_BYTES = 65_536;
 const MAX_DEPTH = 24;
 const MAX_ELEMENTS = 10_000;
-const BMP_STRING = 0x1e;
+
+// Parts of an identifier octet.
+const NUMBER = 0x1f;
+const CONSTRUCTED = 0x20;
+const CLASS_ABOVE_UNIVERSAL = 0x40;
+const BMP_STRING = 30;
 
 /** Parses exactly one DER value. A tree is not a schema: what it holds is checked by the readers below. */
 export function parseDer(der: Buffer, what: string, maxBytes: number = MAX_BYTES): DerNode {
   if (der.length > maxBytes) {
     throw new X509Error('too_large', `${what} is ${der.length} bytes long; at most ${maxBytes} are read.`);
   }
-  const tree = decode(der, what);
-  checkTree(tree, what);
-  // Long forms, indefinite lengths and padded integers decode well and encode differently.
-  if (!bytesOf(tree).equals(der)) throw malformed(what, 'is not canonical DER');
-  return tree;
+  const root = readNode({ der, what, count: 0 }, 0, der.length, 0);
+  if (root.end !== der.length) throw damaged(what);
+  return root;
 }
 
 /** The bytes a node was read from: equal to its encoding, because only canonical DER is read. */
-export const bytesOf = (node: DerNode): Buffer => Buffer.from(asn1.toDer(node).getBytes(), 'latin1');
-
-export const tagOf = (node: DerNode): number => node.tagClass | (node.constructed ? 0x20 : 0) | node.type;
+export const bytesOf = ({ source, at, end }: DerNode): Buffer => source.subarray(at, end);
 
 /** The contents of a primitive node of this tag. */
 export function contentsOf(node: DerNode, tag: number, what: string): Buffer {
-  return Buffer.from(binaryOf(node, tag, what), 'latin1');
+  if (node.tag !== tag || node.children !== undefined) throw wrongTag(node, tag, what);
+  return node.source.subarray(node.start, node.end);
 }
 
 /** The children of a constructed node of this tag. */
 export function childrenOf(node: DerNode, tag: number, what: string): readonly DerNode[] {
-  if (tagOf(node) !== tag || typeof node.value === 'string') throw wrongTag(node, tag, what);
-  return node.value;
+  if (node.tag !== tag || node.children === undefined) throw wrongTag(node, tag, what);
+  return node.children;
 }
 
 /** The only child of an EXPLICIT wrapper or of any other constructed node that holds exactly one. */
@@ -85,7 +93,7 @@ export function elementsOf(node: DerNode, tag: number, what: string): Elements {
     },
     nextIf(wanted) {
       const child = children[position];
-      if (child === undefined || tagOf(child) !== wanted) return undefined;
+      if (child?.tag !== wanted) return undefined;
       position++;
       return child;
     },
@@ -103,9 +111,9 @@ export function readInteger(node: DerNode, what: string): bigint {
 }
 
 export function readSmallInteger(node: DerNode, what: string, maximum = 0x7fffffff): number {
-  const value = readInteger(node, what);
-  if (value < 0n || value > BigInt(maximum)) throw malformed(what, `is not between 0 and ${maximum}`);
-  return Number(value);
+  const value = Number(readInteger(node, what));
+  if (value < 0 || value > maximum) throw malformed(what, `is not between 0 and ${maximum}`);
+  return value;
 }
 
 export function readBoolean(node: DerNode, what: string): boolean {
@@ -141,40 +149,22 @@ export function readNamedBits(node: DerNode, what: string): readonly number[] {
   return numbers.filter((bit) => ((bits[bit >> 3] ?? 0) & (0x80 >> (bit & 7))) !== 0);
 }
 
-/** OBJECT IDENTIFIER in dotted form. Own decoder: arcs may be wider than forge's 53 bits. */
-export function readOid(node: DerNode, what: string): string {
-  const contents = contentsOf(node, tags.oid, what);
-  if (contents.length === 0 || contents.length > 64 || (contents.at(-1) ?? 0x80) >= 0x80) {
-    throw malformed(what, 'is not an OBJECT IDENTIFIER of 1 to 64 octets');
-  }
-  const arcs: bigint[] = [];
-  let arc = 0n;
-  let atStart = true;
-  for (const octet of contents) {
-    if (atStart && octet === 0x80) throw malformed(what, 'has a padded OBJECT IDENTIFIER');
-    arc = (arc << 7n) | BigInt(octet & 0x7f);
-    atStart = octet < 0x80;
-    if (!atStart) continue;
-    arcs.push(...(arcs.length > 0 ? [arc] : firstArcs(arc)));
-    arc = 0n;
-  }
-  return arcs.join('.');
-}
+/** OBJECT IDENTIFIER in dotted form. */
+export const readOid = (node: DerNode, what: string): string => oidText(contentsOf(node, tags.oid, what), what);
 
 const TIME_FORMS: Readonly<Record<number, RegExp>> = {
-  [tags.utcTime]: /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/,
-  [tags.generalizedTime]: /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/,
+  [tags.utcTime]: /^\d{12}Z$/,
+  [tags.generalizedTime]: /^\d{14}Z$/,
 };
+const TIME_PARTS = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
 
 /** UTCTime or GeneralizedTime in the forms of RFC 5280 section 4.1.2.5: whole seconds, Z. */
-export function readTime(node: DerNode, what: string): Date {
-  const form = TIME_FORMS[tagOf(node)];
-  const text = typeof node.value === 'string' ? node.value : '';
-  const parts = form?.exec(text)?.slice(1).map(Number);
-  if (parts === undefined) throw malformed(what, 'is not a time of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ');
-  const [shortYear = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts;
-  const year = tagOf(node) === tags.generalizedTime ? shortYear : shortYear + (shortYear >= 50 ? 1900 : 2000);
-  const iso = `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:${two(second)}.000Z`;
+export function readTime({ tag, source, start, end }: DerNode, what: string): Date {
+  const text = source.toString('latin1', start, end);
+  if (TIME_FORMS[tag]?.test(text) !== true)
+    throw malformed(what, 'is not a time of the form YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ');
+  const century = tag === tags.generalizedTime ? '' : text < '50' ? '20' : '19';
+  const iso = `${century}${text}`.replace(TIME_PARTS, '$1-$2-$3T$4:$5:$6.000Z');
   const time = new Date(iso);
   // February 30 and the like roll over instead of failing.
   if (Number.isNaN(time.getTime()) || time.toISOString() !== iso)
@@ -182,47 +172,53 @@ export function readTime(node: DerNode, what: string): Date {
   return time;
 }
 
-export const malformed = (what: string, problem: string): X509Error =>
-  new X509Error('malformed', `${what} ${problem}.`);
+const DAMAGE = 'it is cut off, has bytes after its end, or was damaged';
 
-function decode(der: Buffer, what: string): DerNode {
-  try {
-    const options = { strict: true, parseAllBytes: true, decodeBitStrings: false, maxDepth: MAX_DEPTH };
-    return asn1.fromDer(der.toString('latin1'), options);
-  } catch {
-    throw malformed(what, 'is not well-formed DER: it is cut off, has bytes after its end, or was damaged');
+type Reading = { readonly der: Buffer; readonly what: string; count: number };
+
+/** The element at `at`, which must end before `limit`, with all that it holds; the depth bounds the stack. */
+function readNode(reading: Reading, at: number, limit: number, depth: number): DerNode {
+  const { der, what } = reading;
+  if (depth >= MAX_DEPTH) throw damaged(what);
+  if (++reading.count > MAX_ELEMENTS) {
+    throw new X509Error('too_large', `${what} has more than ${MAX_ELEMENTS} elements.`);
+  }
+  if (((der[at] ?? 0) & NUMBER) === 0x1f) throw malformed(what, 'uses a tag number above 30');
+  const span = spanAt(der, at, limit, what, DAMAGE);
+  const { tag, start, end } = span;
+  checkTag(tag, what);
+  if ((tag & CONSTRUCTED) === 0) {
+    if (!isCanonical(der, span)) throw malformed(what, 'is not canonical DER');
+    return { tag, at, start, end, source: der, children: undefined };
+  }
+  const children: DerNode[] = [];
+  for (let next = start; next < end; ) {
+    const child = readNode(reading, next, end, depth + 1);
+    children.push(child);
+    next = child.end;
+  }
+  return { tag, at, start, end, source: der, children };
+}
+
+/** Universal types have one form each: sequences and sets are constructed, strings and numbers are not. */
+function checkTag(tag: number, what: string): void {
+  if (tag >= CLASS_ABOVE_UNIVERSAL) return;
+  const mustBeConstructed = (tag & NUMBER) === 0x10 || (tag & NUMBER) === 0x11;
+  if ((tag & NUMBER) === 0 || ((tag & CONSTRUCTED) !== 0) !== mustBeConstructed) {
+    throw malformed(what, `holds an element with the tag 0x${tag.toString(16)}, which DER does not allow`);
   }
 }
 
-/** Rules of DER that hold for every node: known tag form, strings and numbers primitive, sequences and sets constructed. */
-function checkTree(root: DerNode, what: string): void {
-  const pending: DerNode[] = [root];
-  let count = 0;
-  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (++count > MAX_ELEMENTS) throw new X509Error('too_large', `${what} has more than ${MAX_ELEMENTS} elements.`);
-    if (node.type === 0x1f) throw malformed(what, 'uses a tag number above 30');
-    const isUniversal = node.tagClass === 0;
-    const mustBeConstructed = node.type === 0x10 || node.type === 0x11;
-    if (isUniversal && (node.type === 0 || node.constructed !== mustBeConstructed)) {
-      throw malformed(what, `holds an element with the tag 0x${tagOf(node).toString(16)}, which DER does not allow`);
-    }
-    if (typeof node.value !== 'string') for (const child of node.value) pending.push(child);
-  }
+/** Numbers are as short as can be, those that stand behind a context tag by their own number too; BMPString has pairs. */
+function isCanonical(der: Buffer, { tag, start, end }: Span): boolean {
+  const number = tag & NUMBER;
+  if (number === BMP_STRING) return (end - start) % 2 === 0;
+  if ((number !== tags.integer && tag !== tags.enumerated) || end - start < 2) return true;
+  const isHigh = (der[start + 1] ?? 0) >= 0x80;
+  return der[start] !== (isHigh ? 0xff : 0x00);
 }
-
-function binaryOf(node: DerNode, tag: number, what: string): string {
-  // Forge reads number 30 of any class as 16-bit characters; no structure here uses it but as BMPString text.
-  if (tagOf(node) !== tag || typeof node.value !== 'string' || (tag & 0x1f) === BMP_STRING)
-    throw wrongTag(node, tag, what);
-  return node.value;
-}
-
-function firstArcs(joined: bigint): readonly bigint[] {
-  if (joined < 40n) return [0n, joined];
-  return joined < 80n ? [1n, joined - 40n] : [2n, joined - 80n];
-}
-
-const two = (value: number): string => String(value).padStart(2, '0');
 
 const wrongTag = (node: DerNode, expected: number, what: string): X509Error =>
-  malformed(what, `has the tag 0x${tagOf(node).toString(16)} where 0x${expected.toString(16)} is expected`);
+  malformed(what, `has the tag 0x${node.tag.toString(16)} where 0x${expected.toString(16)} is expected`);
+
+const damaged = (what: string): X509Error => malformed(what, `is not well-formed DER: ${DAMAGE}`);

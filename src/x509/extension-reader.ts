@@ -7,7 +7,6 @@ import {
   contextPrimitive,
   type DerNode,
   elementsOf,
-  malformed,
   parseDer,
   readBoolean,
   readInteger,
@@ -21,7 +20,7 @@ import { type Extension, extendedKeyUsages, type KeyUsage, keyUsages, STATUS_REQ
 import { type GeneralName, readGeneralName, readGeneralNames, readSubjectAltNames } from './general-name.ts';
 import { type ReadNameConstraints, readNameConstraints } from './name-constraints.ts';
 import { oids } from './oids.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 type BasicConstraints = { readonly ca: boolean; readonly pathLength: number | undefined };
 

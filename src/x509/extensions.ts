@@ -39,9 +39,9 @@ export const keyUsages = [
 export type KeyUsage = (typeof keyUsages)[number];
 
 export const extendedKeyUsages = {
-  serverAuth: '1.3.6.1.5.5.7.3.1',
-  clientAuth: '1.3.6.1.5.5.7.3.2',
-  OCSPSigning: '1.3.6.1.5.5.7.3.9',
+  serverAuth: oids.serverAuth,
+  clientAuth: oids.clientAuth,
+  OCSPSigning: oids.OCSPSigning,
 } as const;
 export type ExtendedKeyUsage = keyof typeof extendedKeyUsages;
 

@@ -1,5 +1,5 @@
 // GeneralName (RFC 5280 section 4.2.1.6): dns and ip as text; the other kinds by name only, to be refused or passed over.
-import { childrenOf, contentsOf, contextPrimitive, type DerNode, tagOf, tags } from './der.ts';
+import { childrenOf, contentsOf, contextPrimitive, type DerNode, tags } from './der.ts';
 import { type Encodable, implicit } from './der-writer.ts';
 import { formatAddress, parseAddress } from './ip-address.ts';
 import { X509Error } from './x509-error.ts';
@@ -36,7 +36,7 @@ export const buildUri = (uri: string): Encodable => implicit(6, Buffer.from(chec
 
 /** DNS names in lower case, addresses in canonical text, both checked. */
 export function readGeneralName(node: DerNode, what: string): GeneralName {
-  switch (tagOf(node)) {
+  switch (node.tag) {
     case DNS:
       return { type: 'dns', value: checkedDnsName(contentsOf(node, DNS, what).toString('latin1'), what) };
     case IP:
@@ -63,7 +63,7 @@ export const readSubjectAltNames = (node: DerNode, what: string): readonly Gener
 
 /** The standard's word for a kind of name that is not read further. */
 export function generalNameKind(node: DerNode, what: string): string {
-  const kind = kinds[tagOf(node)];
+  const kind = kinds[node.tag];
   if (kind === undefined) throw new X509Error('bad_extension', `${what} holds a name of an unknown kind.`);
   return kind;
 }

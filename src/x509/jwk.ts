@@ -1,10 +1,9 @@
 // A public key as a JSON Web Key, and its thumbprint: the name of a key that does not depend on how it was written.
 import { createHash, createPublicKey } from 'node:crypto';
 import { keyAlgorithms } from './algorithms.ts';
-import { malformed } from './der.ts';
 import { checkPublicKey } from './key-policy.ts';
 import { parseSpki, spkiOf, unsupportedKey } from './spki.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 /** The required members alone, in lexicographic order (RFC 7638 section 3.2). */
 export type PublicJwk = Readonly<Record<string, string>>;

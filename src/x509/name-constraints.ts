@@ -1,14 +1,5 @@
 // The name constraints extension (RFC 5280 section 4.2.1.10): dns domains and IP networks, permitted and excluded.
-import {
-  childrenOf,
-  contentsOf,
-  contextConstructed,
-  contextPrimitive,
-  type DerNode,
-  elementsOf,
-  tagOf,
-  tags,
-} from './der.ts';
+import { childrenOf, contentsOf, contextConstructed, contextPrimitive, type DerNode, elementsOf, tags } from './der.ts';
 import { type Encodable, implicit, implicitSequence, sequence } from './der-writer.ts';
 import { generalNameKind } from './general-name.ts';
 import { formatNetwork, parseNetwork } from './ip-address.ts';
@@ -74,7 +65,7 @@ function readSubtree(node: DerNode): Subtree {
   const elements = elementsOf(node, tags.sequence, WHAT);
   const base = elements.next('base');
   elements.end();
-  switch (tagOf(base)) {
+  switch (base.tag) {
     case contextPrimitive(2):
       return { kind: 'dns', value: checkedDomain(contentsOf(base, contextPrimitive(2), WHAT).toString('latin1')) };
     case contextPrimitive(7):

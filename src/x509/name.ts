@@ -2,7 +2,7 @@
 import { bytesOf, childrenOf, type DerNode, elementsOf, parseDer, readOid, tags } from './der.ts';
 import { type Encodable, encodeDer, oid, printable, sequence, setOfOne, utf8 } from './der-writer.ts';
 import { oids } from './oids.ts';
-import { readText } from './text.ts';
+import { readText, textOf } from './text.ts';
 import { X509Error } from './x509-error.ts';
 
 type NameField = 'CN' | 'O' | 'OU' | 'L' | 'ST' | 'C';
@@ -80,10 +80,10 @@ function encodeValue({ field, maxLength }: Row, value: string): Encodable {
 
 /** What is written must be what `parseName` would read. */
 function checkedText(field: NameField, value: string): Encodable {
-  const node = utf8(value);
-  if (readText(node, `${field} of a name`) !== value)
+  const octets = Buffer.from(value, 'utf8');
+  if (textOf(tags.utf8String, octets, `${field} of a name`) !== value)
     throw new X509Error('bad_name', `${field} of a name is not Unicode text.`);
-  return node;
+  return utf8(value);
 }
 
 const escapeValue = (value: string): string => value.replace(/[",+;<>\\]|^[# ]| $/g, '\\$&');

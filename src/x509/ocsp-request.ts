@@ -6,7 +6,6 @@ import {
   contextConstructed,
   type DerNode,
   elementsOf,
-  malformed,
   onlyChildOf,
   parseDer,
   readNull,
@@ -17,7 +16,7 @@ import {
 } from './der.ts';
 import { type Extensions, noExtensions, parseExtensions } from './extension-reader.ts';
 import { oids } from './oids.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 /** Digests that CertIDs are made with, by the names of node:crypto. */
 const ocspHashes = {

@@ -45,6 +45,9 @@ export const oids = {
   ocspNonce: '1.3.6.1.5.5.7.48.1.2',
   ocspAcceptableResponses: '1.3.6.1.5.5.7.48.1.4',
   ocspNoCheck: '1.3.6.1.5.5.7.48.1.5',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+  OCSPSigning: '1.3.6.1.5.5.7.3.9',
   accessOcsp: '1.3.6.1.5.5.7.48.1',
   accessCaIssuers: '1.3.6.1.5.5.7.48.2',
 } as const;

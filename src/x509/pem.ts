@@ -1,6 +1,5 @@
 // PEM text (RFC 7468): the blocks in it, read in one pass.
-import { malformed } from './der.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 export type PemBlock = {
   readonly label: string;

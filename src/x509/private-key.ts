@@ -5,7 +5,6 @@ import { keyAlgorithms, type LeafKeyType } from './algorithms.ts';
 import {
   contextConstructed,
   elementsOf,
-  malformed,
   onlyChildOf,
   parseDer,
   readInteger,
@@ -16,7 +15,7 @@ import {
 import { checkPublicKey } from './key-policy.ts';
 import { type PemBlock, readOnlyPem, readPemBlocks } from './pem.ts';
 import { readCurve, readKeyAlgorithm, rsaKeyType, spkiOf } from './spki.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 export type PrivateKey = {
   readonly keyType: LeafKeyType;

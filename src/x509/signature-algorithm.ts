@@ -3,7 +3,6 @@ import {
   contextConstructed,
   type DerNode,
   elementsOf,
-  malformed,
   onlyChildOf,
   readNull,
   readOid,
@@ -12,7 +11,7 @@ import {
 } from './der.ts';
 import { encodeDer, nullValue, oid, sequence } from './der-writer.ts';
 import { oids } from './oids.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 export type HashName = 'sha256' | 'sha384' | 'sha512';
 

@@ -1,20 +1,9 @@
 // SubjectPublicKeyInfo: which key type it holds, or what is wrong with it by name.
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { type KeyAlgorithm, keyAlgorithms, type LeafKeyType, leafKeyTypes } from './algorithms.ts';
-import {
-  bytesOf,
-  type DerNode,
-  elementsOf,
-  malformed,
-  parseDer,
-  readBits,
-  readInteger,
-  readOid,
-  tagOf,
-  tags,
-} from './der.ts';
+import { bytesOf, type DerNode, elementsOf, parseDer, readBits, readInteger, readOid, tags } from './der.ts';
 import { oids } from './oids.ts';
-import { X509Error } from './x509-error.ts';
+import { malformed, X509Error } from './x509-error.ts';
 
 export type RsaNumbers = { readonly modulus: bigint; readonly exponent: bigint };
 
@@ -131,7 +120,7 @@ export function rsaKeyType({ modulus, exponent }: RsaNumbers, what: string): Lea
 
 /** The curve of an ECParameters node: a named one, never numbers. */
 export function readCurve(node: DerNode, what: string): LeafKeyType {
-  if (tagOf(node) === tags.sequence) throw unsupportedKey(what, 'an EC key with explicit curve parameters');
+  if (node.tag === tags.sequence) throw unsupportedKey(what, 'an EC key with explicit curve parameters');
   const curve = readOid(node, what);
   const keyType = leafKeyTypes.find((row) => keyAlgorithms[row].curve?.oid === curve);
   if (keyType === undefined) throw unsupportedKey(what, `an EC key on the curve ${refusedCurves[curve] ?? curve}`);

@@ -1,5 +1,6 @@
 // The string types of ASN.1 in names, as text.
-import { contentsOf, type DerNode, malformed, tagOf } from './der.ts';
+import type { DerNode } from './der.ts';
+import { malformed } from './x509-error.ts';
 
 const utf8Decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const ASCII = /^[\x20-\x7e]*$/;
@@ -25,18 +26,18 @@ const decoders: Readonly<Record<number, (bytes: Buffer) => string | undefined>> 
   20: (bytes) => bytes.toString('latin1'),
   22: asciiText,
   26: asciiText,
+  30: (bytes) => Buffer.from(bytes).swap16().toString('utf16le'),
 };
 
-const BMP_STRING = 30;
-
 /** DirectoryString and its relatives. Refuses control characters and broken encodings. */
-export function readText(node: DerNode, what: string): string {
-  const tag = tagOf(node);
-  // Forge has decoded BMPString to 16-bit characters already.
-  if (tag === BMP_STRING && typeof node.value === 'string') return withoutControls(node.value, what);
+export const readText = ({ tag, source, start, end }: DerNode, what: string): string =>
+  textOf(tag, source.subarray(start, end), what);
+
+/** The text of contents that stand behind this identifier octet. */
+export function textOf(tag: number, contents: Buffer, what: string): string {
   const decoder = decoders[tag];
   if (decoder === undefined) throw malformed(what, `is not text: it has the tag 0x${tag.toString(16)}`);
-  return withoutControls(decoder(contentsOf(node, tag, what)), what);
+  return withoutControls(decoder(contents), what);
 }
 
 function withoutControls(text: string | undefined, what: string): string {

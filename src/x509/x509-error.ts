@@ -23,3 +23,6 @@ export class X509Error extends Error {
     this.code = code;
   }
 }
+
+export const malformed = (what: string, problem: string): X509Error =>
+  new X509Error('malformed', `${what} ${problem}.`);

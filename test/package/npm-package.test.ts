@@ -72,7 +72,7 @@ test('the bill of materials lists what npm lists, no more than is in the bundle,
   const ofNpm = JSON.parse((await npm(['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'])).stdout);
   const purls = ({ components }: { components: readonly { purl: string }[] }) => components.map(({ purl }) => purl);
   expect(purls(sbom).filter((purl) => !purls(ofNpm).includes(purl))).toEqual([]);
-  for (const name of ['express', 'kysely', 'node-forge', 'pg', 'pino', 'typebox'])
+  for (const name of ['express', 'kysely', 'pg', 'pino', 'typebox'])
     expect(purls(sbom).join('\n')).toContain(`pkg:npm/${name}@`);
 
   const licences = await readFile(join(inject('npmPackage'), 'THIRD-PARTY-LICENSES'), 'utf8');

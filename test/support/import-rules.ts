@@ -7,7 +7,7 @@ export const importRules: Readonly<Record<string, readonly string[]>> = {
   'program.ts': [],
   lifecycles: [],
   schema: ['ajv', 'ajv-formats', 'typebox'],
-  x509: ['node-forge'],
+  x509: [],
   telemetry: ['pino', 'prom-client'],
   html: [],
   postgres: ['types:telemetry'],
@@ -71,7 +71,6 @@ const wordRules: readonly WordRule[] = [
     allowed: outside('core', 'operator', 'lifecycles', 'resources'),
     why: 'time and randomness are arguments here',
   },
-  { word: /forge\.(pki|rsa|tls|ed25519)\b/, allowed: () => false, why: 'node-forge is the DER codec only' },
   { word: /\bsql(<[^`]*>)?`/, allowed: within('store'), why: 'SQL stands in store/ only' },
   { word: /\bconsole\./, allowed: within('commands', 'main.ts', 'generate.ts'), why: 'only commands print' },
 ];

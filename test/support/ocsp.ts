@@ -17,7 +17,6 @@ import {
   readOctets,
   readOid,
   readTime,
-  tagOf,
   tags,
 } from '../../src/x509/der.ts';
 import { encodeDer, explicit, integer, nullValue, octetString, oid, sequence } from '../../src/x509/der-writer.ts';
@@ -124,8 +123,8 @@ export async function readOcspAnswer(der: Buffer, issuerPem: string): Promise<Re
 }
 
 function statusText(node: ReturnType<typeof parseDer>): string {
-  if (tagOf(node) === contextPrimitive(0)) return 'good';
-  if (tagOf(node) === contextPrimitive(2)) return 'unknown';
+  if (node.tag === contextPrimitive(0)) return 'good';
+  if (node.tag === contextPrimitive(2)) return 'unknown';
   const revoked = elementsOf(node, contextConstructed(1), 'revoked');
   readTime(revoked.next('time'), 'revocation time');
   const reason = revoked.nextIf(contextConstructed(0));

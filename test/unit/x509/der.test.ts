@@ -49,11 +49,16 @@ test.each([
   ['an indefinite length', '30 80 02 01 01 00 00'],
   ['a length in long form that fits the short one', '30 81 03 02 01 01'],
   ['a length with a leading zero', '30 82 00 03 02 01 01'],
+  ['a long length with a leading zero', `30 82 00 80 ${'05 00'.repeat(64)}`],
   ['a length of more octets than any input', '30 88 00 00 00 00 00 00 00 03 02 01 01'],
   ['a length that overflows 32 bits', '30 85 01 00 00 00 03 02 01 01'],
   ['an integer with a padding zero', '02 02 00 01'],
   ['an integer with two padding zeros', '02 03 00 00 81'],
   ['a negative integer with padding', '02 02 ff 81'],
+  ['an integer with padding behind a context tag', '82 02 00 01'],
+  ['an enumerated value with padding', '0a 02 00 01'],
+  ['a BMPString of half a character', '1e 03 00 41 00'],
+  ['a length in long form that is cut off', '30 82 01'],
   ['a constructed octet string', '24 03 04 01 01'],
   ['a constructed bit string', '23 04 03 02 00 01'],
   ['a primitive sequence', '10 00'],
@@ -63,12 +68,27 @@ test.each([
   expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'malformed' }));
 });
 
+test('says what a tag number above 30 is', () => {
+  expect(() => parse('30 03 9f 01 01')).toThrow('The value uses a tag number above 30.');
+});
+
 test('SEC-22: refuses deep nesting without running out of stack', () => {
   let nested: Buffer = Buffer.of(0x05, 0x00);
   for (let depth = 0; depth < 30; depth++) nested = encodeDer(sequence(raw(nested)));
   expect(() => parseDer(nested, 'the value')).toThrow(expect.objectContaining({ code: 'malformed' }));
   const indefinite = hex('30 80'.repeat(30_000) + '00'.repeat(4));
   expect(() => parseDer(indefinite, 'the value')).toThrow(expect.objectContaining({ code: 'malformed' }));
+});
+
+test('a node lies in the bytes it was read from, and holds no copy of them', () => {
+  const der = hex('30 05 04 03 61 62 63');
+  const [octets] = childrenOf(parseDer(der, 'the value'), tags.sequence, 'the value');
+  if (octets === undefined) throw new Error('no child');
+  const contents = readOctets(octets, 'the value');
+  expect(contents.toString()).toBe('abc');
+  der.write('xyz', 4);
+  expect(contents.toString()).toBe('xyz');
+  expect(bytesOf(octets)).toEqual(hex('04 03 78 79 7a'));
 });
 
 test('SEC-22: refuses too many bytes and too many elements', () => {
@@ -127,10 +147,22 @@ test.each([
   ['1.2.840.113549.1.1.11', '06 09 2a 86 48 86 f7 0d 01 01 0b'],
   ['2.5.29.17', '06 03 55 1d 11'],
   ['2.999.1', '06 03 88 37 01'],
+  ['0.39', '06 01 27'],
+  ['1.0', '06 01 28'],
+  ['2.0', '06 01 50'],
+  ['0.9.2342.19200300.100.1.25', '06 0a 09 92 26 89 93 f2 2c 64 01 19'],
+  ['1.39.9007199254740991', '06 09 4f 8f ff ff ff ff ff ff 7f'],
 ])('writes and reads the object identifier %s', (dotted, text) => {
   expect(encodeDer(oid(dotted))).toEqual(hex(text));
   expect(readOid(parse(text), 'the value')).toBe(dotted);
 });
+
+test.each(['', '1', '3.1', '1.40', '1.2.-3', '1.2..3', '1.2.x', '1.2.9007199254740992'])(
+  'writes no object identifier %j',
+  (dotted) => {
+    expect(() => oid(dotted)).toThrow(RangeError);
+  },
+);
 
 test('reads arcs of 128 bits and refuses padded, unfinished and huge object identifiers', () => {
   const uuid = '06 14 69 83 f0 9d a7 eb cf de e0 c7 a1 a7 b2 c0 94 8c c8 f9 d7 76';
@@ -215,6 +247,14 @@ test('what is written is canonical and reads back byte for byte', () => {
     hex('30 0e a0 03 02 01 02 82 01 61 0c 04 5a 6f c3 ab'),
   );
 });
+
+test.each([0x7f, 0x80, 0xff, 0x1_00, 0xff_ff, 0x1_00_00, 0xff_ff_ff, 0x1_00_00_00])(
+  'writes the length %i in its shortest form',
+  (length) => {
+    const der = encodeDer(octetString(Buffer.alloc(length)));
+    expect(readOctets(parseDer(der, 'the value', der.length), 'the value').length).toBe(length);
+  },
+);
 
 test('writes what stands behind a context tag as it is, even where it looks like a padded integer', () => {
   expect(encodeDer(implicit(2, Buffer.of(0, 1)))).toEqual(hex('82 02 00 01'));
