@@ -90,7 +90,7 @@ export const assembleCertificate: (tbs: Buffer, issuerKeyType: KeyType, signatur
 
 /** Throws X509Error for everything that is not one certificate in canonical DER. Verifies nothing. */
 export function parseCertificate(der: Buffer, what = 'the certificate'): Certificate {
-  const { content, ...signed } = readSigned(parseDer(der, what), what);
+  const { content, signed } = readSigned(parseDer(der, what), what);
   const contents = readTbs(content, what);
   if (!contents.signatureAlgorithm.equals(signed.signatureAlgorithm))
     throw malformed(what, 'names two different signature algorithms');

@@ -50,14 +50,14 @@ const MAX_ATTRIBUTES = 50;
 
 /** Throws X509Error for everything that is not one version 1 request with an accepted key and signature algorithm. */
 export function parseCsr(der: Buffer): Csr {
-  const { content, ...signed } = readSigned(parseDer(der, WHAT), WHAT);
-  readSignatureAlgorithm(parseDer(signed.signatureAlgorithm, WHAT), WHAT);
+  const { content, algorithm, signed } = readSigned(parseDer(der, WHAT), WHAT);
+  readSignatureAlgorithm(algorithm, WHAT);
   const elements = elementsOf(content, tags.sequence, WHAT);
   if (readSmallInteger(elements.next('version'), 'the version of the CSR') !== 0) {
     throw malformed('the version of the CSR', 'is not 1, the only one there is');
   }
   const subject = parseName(elements.next('subject'), 'the subject of the CSR');
-  const spki = bytesOf(elements.next('public key'));
+  const publicKey = elements.next('public key');
   const extensions = readRequestedExtensions(elements.nextIf(contextConstructed(0)));
   elements.end();
   const altNames = extensions.subjectAltNames ?? [];
@@ -66,8 +66,8 @@ export function parseCsr(der: Buffer): Csr {
     ...signed,
     der,
     subject,
-    spki,
-    keyType: parseSpki(spki, 'the public key of the CSR').keyType,
+    spki: bytesOf(publicKey),
+    keyType: parseSpki(publicKey, 'the public key of the CSR').keyType,
     commonNames,
     names: uniqueNames([...altNames.filter(isSubjectName), ...commonNames.map(nameOfCommonName)]),
     otherNameKinds: altNames.flatMap((name) => (isSubjectName(name) ? [] : [name.type === 'uri' ? 'uri' : name.value])),

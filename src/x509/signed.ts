@@ -15,11 +15,15 @@ export type Signed = {
 export const assembleSigned = (tbs: Buffer, keyType: KeyType, signature: Buffer, behind?: Encodable): Buffer =>
   encodeDer(sequence(raw(tbs), raw(keyAlgorithms[keyType].signature.algorithm), bitString(signature), behind));
 
-export function readSigned(node: DerNode, what: string): Signed & { readonly content: DerNode } {
+/** The parts, and the nodes of the first two. */
+export function readSigned(
+  node: DerNode,
+  what: string,
+): { readonly content: DerNode; readonly algorithm: DerNode; readonly signed: Signed } {
   const elements = elementsOf(node, tags.sequence, what);
   const content = elements.next('signed part');
-  const signatureAlgorithm = bytesOf(elements.next('signature algorithm'));
+  const algorithm = elements.next('signature algorithm');
   const signature = readBits(elements.next('signature'), `the signature of ${what}`);
   elements.end();
-  return { content, tbs: bytesOf(content), signatureAlgorithm, signature };
+  return { content, algorithm, signed: { tbs: bytesOf(content), signatureAlgorithm: bytesOf(algorithm), signature } };
 }

@@ -1,5 +1,5 @@
 // SubjectPublicKeyInfo: which key type it holds, or what is wrong with it by name.
-import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import { type KeyAlgorithm, keyAlgorithms, type LeafKeyType, leafKeyTypes } from './algorithms.ts';
 import { bytesOf, type DerNode, elementsOf, parseDer, readBits, readInteger, readOid, tags } from './der.ts';
 import { oids } from './oids.ts';
@@ -44,8 +44,9 @@ const refusedCurves: Readonly<Record<string, string>> = {
 const ACCEPTED = 'accepted are RSA with 2048, 3072 or 4096 bits, the curves P-256, P-384 and P-521, and Ed25519';
 
 /** Throws `unsupported_key` with the name of what was found, or `malformed`. Does not check points and numbers. */
-export function parseSpki(spki: Buffer, what: string): PublicKeyInfo {
-  const elements = elementsOf(parseDer(spki, what), tags.sequence, what);
+export function parseSpki(spki: DerNode | Buffer, what: string): PublicKeyInfo {
+  const node = Buffer.isBuffer(spki) ? parseDer(spki, what) : spki;
+  const elements = elementsOf(node, tags.sequence, what);
   const kind = readKeyAlgorithm(elements.next('algorithm'), what);
   const keyBits = readBits(elements.next('key bits'), what);
   elements.end();
@@ -87,7 +88,7 @@ export function keyIdentifierOf(spki: Buffer): Buffer {
   const elements = elementsOf(parseDer(spki, 'the public key'), tags.sequence, 'the public key');
   elements.next('algorithm');
   const keyBits = readBits(elements.next('key bits'), 'the public key');
-  return createHash('sha256').update(keyBits).digest().subarray(0, 20);
+  return hash('sha256', keyBits, 'buffer').subarray(0, 20);
 }
 
 /** Reads an AlgorithmIdentifier of public or private keys. RSA is told apart by its modulus later. */
