@@ -25,10 +25,14 @@ export const findKnownKey = gatheredOn<Buffer, KnownKey | undefined>(async (db, 
     select asked.position::integer as asked, coalesce(u.why, 'certificate') as why,
            a.id, a.directory_id, a.state, a.contacts, a.thumbprint, a.eab_jws, a.terms_agreed
       from unnest(${thumbprints}::bytea[]) with ordinality as asked (thumbprint, position)
-      left join used_keys u on u.thumbprint = asked.thumbprint
-      left join acme_keys a on a.id = u.acme_key_id
-     where u.why is not null
-        or exists (select from issued_certs where key_thumbprint = asked.thumbprint)`.execute(db);
+      left join lateral (
+        select why, acme_key_id from used_keys where thumbprint = asked.thumbprint limit 1) u on true
+      left join lateral (
+        select true as found from issued_certs where key_thumbprint = asked.thumbprint limit 1) c on true
+      left join lateral (
+        select id, directory_id, state, contacts, thumbprint, eab_jws, terms_agreed
+          from acme_keys where id = u.acme_key_id limit 1) a on true
+     where u.why is not null or c.found`.execute(db);
   const found = new Map(rows.map(({ asked, ...row }) => [thumbprints[asked - 1], row]));
   return (thumbprint) => knownKey(found.get(thumbprint));
 });
