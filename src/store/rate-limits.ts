@@ -2,6 +2,7 @@
 // what one token takes to come back, and an empty bucket is full in the time of the whole rate.
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Db } from './database.ts';
+import { gatheredWrites } from './gathered.ts';
 
 /** Buckets of one size. */
 export type BucketKind = {
@@ -14,18 +15,71 @@ export type BucketKind = {
 
 export type Bucket = BucketKind & { readonly subject: string };
 
-/** Takes a token; false where there is none. */
-export async function takeToken(db: Db, bucket: Bucket, now: Date): Promise<boolean> {
-  const { kind, subject } = bucket;
+/** Takes a token; false where there is none. Many at once are one statement. */
+export const takeToken = (db: Db, bucket: Bucket, now: Date): Promise<boolean> => takeTokens(db, { bucket, now });
+
+type Taking = { readonly bucket: Bucket; readonly now: Date };
+
+const takeTokens = gatheredWrites<Taking, boolean>(async (db, asks) => {
+  const taken = new Set<Taking>();
+  for (const ofKind of groupsBy(asks, ({ kind }) => kind)) {
+    const groups = groupsBy(ofKind, ({ subject }) => subject);
+    const served = await takeForAll(db, ofKind[0].bucket, groups);
+    for (const group of groups) {
+      const all = served.has(group[0].bucket.subject) ? group : await takeOneByOne(db, group);
+      for (const ask of all) taken.add(ask);
+    }
+  }
+  return (ask) => taken.has(ask);
+});
+
+type OneOrMore<Item> = readonly [Item, ...Item[]];
+
+function groupsBy(asks: readonly Taking[], keyOf: (bucket: Bucket) => string): readonly OneOrMore<Taking>[] {
+  const groups = new Map<string, [Taking, ...Taking[]]>();
+  for (const ask of asks) {
+    const key = keyOf(ask.bucket);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [ask]);
+    else group.push(ask);
+  }
+  return [...groups.values()];
+}
+
+/** Those who find a token in a bucket that has not enough for all of them. */
+async function takeOneByOne(db: Db, group: OneOrMore<Taking>): Promise<readonly Taking[]> {
+  if (group.length === 1) return [];
+  for (const [index, ask] of group.entries())
+    if ((await takeForAll(db, ask.bucket, [[ask]])).size === 0) return group.slice(0, index);
+  return group;
+}
+
+/** Each group is of one bucket. The subjects whose buckets had enough for all: of no other one anything is taken. */
+async function takeForAll(
+  db: Db,
+  bucket: BucketKind,
+  groups: readonly OneOrMore<Taking>[],
+): Promise<ReadonlySet<string>> {
+  const now = new Date(Math.max(...groups.flat().map((ask) => ask.now.getTime())));
   const token = tokenOf(bucket);
   const empty = new Date(now.getTime() + bucket.perMs);
-  const { numAffectedRows } = await sql`
+  const { rows } = await sql<{ readonly subject: string }>`
+    with asked as (
+      select subject, tokens * ${token} as taken
+        from unnest(${groups.map(([first]) => first.bucket.subject)}::text[],
+                    ${groups.map((group) => group.length)}::int[]) as asked (subject, tokens)
+       order by subject) -- of two statements at once neither waits for the other
     insert into rate_limits as bucket (kind, subject, full_at)
-    select ${kind}, ${subject}, ${now}::timestamptz + ${token}
+    select ${bucket.kind}, subject, ${now}::timestamptz + taken from asked
      where set_config('synchronous_commit', 'off', true) is not null
-    on conflict (kind, subject) do update set full_at = greatest(bucket.full_at, ${now}) + ${token}
-     where greatest(bucket.full_at, ${now}) + ${token} <= ${empty}::timestamptz`.execute(db);
-  return numAffectedRows === 1n;
+       and ${now}::timestamptz + taken <= ${empty}::timestamptz
+    on conflict (kind, subject) do update
+       set full_at = greatest(bucket.full_at, ${now})
+                   + (select taken from asked where asked.subject = excluded.subject)
+     where greatest(bucket.full_at, ${now}) + (select taken from asked where asked.subject = excluded.subject)
+        <= ${empty}::timestamptz
+    returning subject`.execute(db);
+  return new Set(rows.map(({ subject }) => subject));
 }
 
 /** Takes a token where there is one; who finds none is not stopped here. */
