@@ -18,6 +18,9 @@ export type AccountKey = {
   readonly thumbprint: Buffer;
 };
 
+/** Between being looked up and being claimed, the key has become that of another account. */
+export class KeyTaken extends Error {}
+
 const WHAT = 'the public key';
 
 /** A key of an accepted type and strength in PEM. Throws `invalid` for the field public_key. */
@@ -67,10 +70,13 @@ export async function claimingKey<Result>(ca: Ca, thumbprint: Buffer, work: () =
   try {
     return await work();
   } catch (error) {
-    if (error instanceof DatabaseError && error.constraint === 'used_keys_pkey') await requireNewKey(ca, thumbprint);
+    if (isTaken(error)) await requireNewKey(ca, thumbprint);
     throw error;
   }
 }
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof KeyTaken || (error instanceof DatabaseError && error.constraint === 'used_keys_pkey');
 
 async function requireNewKey({ database: { db } }: Ca, thumbprint: Buffer): Promise<void> {
   const use = await findKeyUse(db, thumbprint);

@@ -1,7 +1,7 @@
 // Accounts as their ACME clients see them, and what is said of a key that comes as a new one.
 import { DatabaseError } from '../store/database-error.ts';
 import { type AccountOfKey, findKnownKey, type KnownKey } from '../store/known-keys.ts';
-import type { AccountKey } from './account-key.ts';
+import { type AccountKey, KeyTaken } from './account-key.ts';
 import { AcmeError, type AcmeErrorType } from './acme-error.ts';
 import type { AcmeDirectory } from './acme-requests.ts';
 import type { Ca } from './ca.ts';
@@ -60,9 +60,9 @@ export async function accountOfKey(
   throw new AcmeError(type, detail);
 }
 
-/** Whether the database refused to give a key to an account: accountOfKey then says what it is. */
+/** Whether a key could not be given to an account: accountOfKey then says what it is. */
 export const isKeyTaken = (error: unknown): boolean =>
-  error instanceof DatabaseError && keyConstraints.has(error.constraint ?? '');
+  error instanceof KeyTaken || (error instanceof DatabaseError && keyConstraints.has(error.constraint ?? ''));
 
 export const accountView = (
   row: Pick<AccountOfKey, 'id' | 'state' | 'contacts' | 'terms_agreed' | 'eab_jws'>,

@@ -75,7 +75,12 @@ export const acmeKeyView = (ca: Ca, row: AcmeKeyRow): AcmeKeyView => ({
 });
 
 /** For the records of changes: fields as /v1 shows them. */
-export const auditedAcmeKey = (row: AcmeKeyRow) => ({
+export const auditedAcmeKey = (
+  row: Pick<
+    AcmeKeyRow,
+    'directory_id' | 'external_binding_id' | 'name' | 'contacts' | 'thumbprint' | 'order_validations' | 'state'
+  >,
+) => ({
   directory_id: formatId('dir', row.directory_id),
   external_binding_id: row.external_binding_id && formatId('eab', row.external_binding_id),
   name: row.name,

@@ -6,6 +6,7 @@ import type { Ca } from './ca.ts';
 import { tokenUsed } from './external-bindings.ts';
 import { newUuid, parseId } from './ids.ts';
 import { newMacKey } from './mac-key.ts';
+import type { SeenToken } from './register-account.ts';
 import { openSecret, sealSecret } from './secret-box.ts';
 
 /** By the `alg` of a JWS; no others (EAB-2). */
@@ -24,11 +25,11 @@ export type BindingProof = {
 };
 
 /**
- * The id of the unused token that the proof is of. Whatever is wrong with it, the same is said after the same work
+ * The unused token that the proof is of. Whatever is wrong with it, the same is said after the same work
  * (EAB-3); that a token is spent is for who has proved to hold its key. Throws `unauthorized` (AcmeError), `token_used`
  * and `unavailable`.
  */
-export async function verifiedBinding(ca: Ca, directoryId: string, proof: BindingProof): Promise<string> {
+export async function verifiedBinding(ca: Ca, directoryId: string, proof: BindingProof): Promise<SeenToken> {
   const id = parseId('eab', proof.kid);
   const kid = id === undefined ? { keyId: proof.kid } : { id };
   const token = await findBindingByKid(ca.database.db, directoryId, kid);
@@ -36,7 +37,7 @@ export async function verifiedBinding(ca: Ca, directoryId: string, proof: Bindin
   const isProved = isMac(proof, key);
   if (token === undefined || !isProved) throw bindingRefused();
   if (token.acme_key_id !== null) throw tokenUsed(token.acme_key_id);
-  return token.id;
+  return token;
 }
 
 export const bindingRefused = (): AcmeError =>

@@ -76,7 +76,7 @@ function requireBinding({ directory, binding }: NewAccount): void {
 
 async function sponsorOf(ca: Ca, { directory, binding }: NewAccount): Promise<Sponsor> {
   if (binding === undefined) return { name: '', orderValidations: 'challenge' };
-  return { externalBindingId: await verifiedBinding(ca, directory.id, binding), jws: binding.jws };
+  return { token: await verifiedBinding(ca, directory.id, binding), jws: binding.jws };
 }
 
 const mayBeLostRace = (error: unknown): boolean =>

@@ -1,22 +1,28 @@
 // Registering an account key: by an EAB token, which is spent, or by somebody who may vouch for it.
-import { type AcmeKeyRow, insertAcmeKey } from '../store/acme-keys.ts';
-import type { Tx } from '../store/database.ts';
-import { findExternalBinding } from '../store/external-bindings.ts';
-import { notifyOwners } from '../store/origin.ts';
-import { type AccountKey, claimingKey } from './account-key.ts';
+import type { AcmeKeyRow } from '../store/acme-keys.ts';
+import type { AuditRecord } from '../store/audit.ts';
+import type { Db } from '../store/database.ts';
+import { findDirectory } from '../store/directories.ts';
+import { type ExternalBindingRow, findExternalBinding } from '../store/external-bindings.ts';
+import { insertAcmeKey, type NewAcmeKey } from '../store/register-account.ts';
+import { findKeyUse } from '../store/used-keys.ts';
+import { type AccountKey, claimingKey, KeyTaken } from './account-key.ts';
 import { auditedAcmeKey } from './acme-keys.ts';
-import { type Change, recordChanges } from './audit-events.ts';
+import { recordOf } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import type { Actor } from './caller.ts';
 import type { Declared } from './declared.ts';
 import { tokenUsed } from './external-bindings.ts';
 import { formatId } from './ids.ts';
-import { notFound, unknownReference } from './object-kinds.ts';
+import { changedMeanwhile, notFound, unknownReference } from './object-kinds.ts';
 import type { OrderValidations } from './order-validations.ts';
+
+/** As it was read; what it gives to the account is written only while it is so. */
+export type SeenToken = Pick<ExternalBindingRow, 'id' | 'name' | 'order_validations'>;
 
 /** An EAB token, whose MAC has been verified, or values that somebody who may write gives. */
 export type Sponsor =
-  | { readonly externalBindingId: string; readonly jws: string }
+  | { readonly token: SeenToken; readonly jws: string }
   | { readonly name: string; readonly orderValidations: OrderValidations };
 
 export type Registration = {
@@ -41,31 +47,26 @@ export type Registration = {
 export const registerAccount = (ca: Ca, actor: Actor, registration: Registration): Promise<AcmeKeyRow> =>
   claimingKey(ca, registration.key.thumbprint, () => registerNewKey(ca, actor, registration));
 
-/** The same for a key that was looked up already: when it is not new any more, the database fails by used_keys_pkey. */
+/** Of a token that its owner goes on changing. */
+const MOST_ATTEMPTS = 8;
+
+/** The same for a key that was looked up already. When it is not new any more, isKeyTaken is true of what is thrown. */
 export async function registerNewKey(ca: Ca, actor: Actor, registration: Registration): Promise<AcmeKeyRow> {
-  const { id, directoryId, key, contacts, origin, sponsor, termsAgreed } = registration;
+  const { id, directoryId } = registration;
+  const { db } = ca.database;
   const now = ca.clock.now();
-  const columns = {
-    id,
-    ...originColumns(origin),
-    created_at: now,
-    directory_id: directoryId,
-    contacts,
-    thumbprint: key.thumbprint,
-    spki: key.spki,
-    jwk: JSON.stringify(key.jwk),
-    terms_agreed: termsAgreed ?? null,
-  };
-  const row = await ca.database.inTransaction(async (tx) => {
-    const inserted = await insertAcmeKey(tx, columns, sponsorColumns(sponsor));
-    if (inserted === undefined) throw await registrationRefused(tx, registration);
-    await recordChanges(tx, actor, now, changesOf(inserted));
-    if (inserted.token_owner !== null) await notifyOwners(tx, 'external_binding', [inserted.token_owner]);
-    return inserted;
-  });
-  const by = sponsoredBy(registration);
-  ca.events.acmeKeyRegistered({ id: formatId('acmk', id), directoryId: formatId('dir', directoryId), by });
-  return row;
+  let { sponsor } = registration;
+  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+    const key = columnsOf({ ...registration, sponsor }, now);
+    const row = await insertAcmeKey(db, { key, records: recordsOf(key, actor) });
+    if (row !== undefined) {
+      const by = sponsoredBy(registration);
+      ca.events.acmeKeyRegistered({ id: formatId('acmk', id), directoryId: formatId('dir', directoryId), by });
+      return row;
+    }
+    sponsor = await sponsorNow(db, registration);
+  }
+  throw changedMeanwhile('acme_key');
 }
 
 const sponsoredBy = ({ sponsor, origin }: Registration): string => {
@@ -73,24 +74,64 @@ const sponsoredBy = ({ sponsor, origin }: Registration): string => {
   return origin === 'acme' ? 'open_registration' : 'public_key';
 };
 
+const columnsOf = (
+  { id, directoryId, key, contacts, origin, sponsor, termsAgreed }: Registration,
+  now: Date,
+): NewAcmeKey => ({
+  id,
+  ...originColumns(origin),
+  created_at: now,
+  directory_id: directoryId,
+  contacts,
+  thumbprint: key.thumbprint,
+  spki: key.spki,
+  jwk: key.jwk,
+  terms_agreed: termsAgreed ?? null,
+  ...sponsorColumns(sponsor),
+});
+
 const originColumns = (origin: Registration['origin']) =>
-  typeof origin === 'string' ? { origin, owner: undefined } : { origin: 'kubernetes' as const, owner: origin };
+  typeof origin === 'string'
+    ? { origin, owner: undefined }
+    : { origin: 'kubernetes' as const, owner: originOf(origin) };
+
+const originOf = ({ namespace, name, uid, generation }: Declared) => ({ namespace, name, uid, generation });
 
 const sponsorColumns = (sponsor: Sponsor) =>
   'jws' in sponsor
-    ? { external_binding_id: sponsor.externalBindingId, eab_jws: sponsor.jws }
-    : { name: sponsor.name, order_validations: sponsor.orderValidations };
+    ? {
+        external_binding_id: sponsor.token.id,
+        eab_jws: sponsor.jws,
+        name: sponsor.token.name,
+        order_validations: sponsor.token.order_validations,
+      }
+    : {
+        external_binding_id: null,
+        eab_jws: null,
+        name: sponsor.name,
+        order_validations: sponsor.orderValidations,
+      };
 
-async function registrationRefused(tx: Tx, { directoryId, sponsor }: Registration): Promise<Error> {
-  if (!('jws' in sponsor)) return unknownReference('directory', directoryId);
-  const token = await findExternalBinding(tx, sponsor.externalBindingId);
-  if (token?.directory_id !== directoryId) return notFound('external_binding', sponsor.externalBindingId);
-  return token.acme_key_id === null ? unknownReference('directory', directoryId) : tokenUsed(token.acme_key_id);
+/** Why nothing was registered; where nothing speaks against it any more, the sponsor as it is now. */
+async function sponsorNow(db: Db, { directoryId, sponsor, key }: Registration): Promise<Sponsor> {
+  const now = 'jws' in sponsor ? { ...sponsor, token: await unusedToken(db, directoryId, sponsor.token.id) } : sponsor;
+  if ((await findDirectory(db, directoryId)) === undefined) throw unknownReference('directory', directoryId);
+  if ((await findKeyUse(db, key.thumbprint)) !== undefined) throw new KeyTaken();
+  return now;
 }
 
-function changesOf(row: AcmeKeyRow): readonly Change[] {
-  const created: Change = { action: 'create', kind: 'acme_key', id: row.id, after: auditedAcmeKey(row) };
-  if (row.external_binding_id === null) return [created];
-  const after = { acme_key_id: formatId('acmk', row.id) };
-  return [created, { action: 'use', kind: 'external_binding', id: row.external_binding_id, after }];
+async function unusedToken(db: Db, directoryId: string, id: string): Promise<SeenToken> {
+  const token = await findExternalBinding(db, id);
+  if (token?.directory_id !== directoryId) throw notFound('external_binding', id);
+  if (token.acme_key_id !== null) throw tokenUsed(token.acme_key_id);
+  return token;
+}
+
+function recordsOf(key: NewAcmeKey, actor: Actor): readonly AuditRecord[] {
+  const { id, created_at: now, external_binding_id: tokenId } = key;
+  const after = auditedAcmeKey({ ...key, state: 'valid' });
+  const created = recordOf(actor, now, { action: 'create', kind: 'acme_key', id, after });
+  if (tokenId === null) return [created];
+  const account = { acme_key_id: formatId('acmk', id) };
+  return [created, recordOf(actor, now, { action: 'use', kind: 'external_binding', id: tokenId, after: account })];
 }

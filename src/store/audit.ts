@@ -46,6 +46,19 @@ export const auditOf = (source: RawBuilder<unknown>, record: AuditRecord): RawBu
          ${record.detail === undefined ? null : JSON.stringify(record.detail)}::jsonb
     from ${source}`;
 
+/** The same for a source of several rows: each record is written if the row whose id it is `of` is there. */
+export const auditOfEach = (
+  source: RawBuilder<unknown>,
+  records: readonly (AuditRecord & { readonly of: string })[],
+): RawBuilder<unknown> => sql`
+  insert into audit (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)
+  select record.id, "actorKind", actor, action, "objectKind", "objectId", "requestId", detail
+    from json_to_recordset(${JSON.stringify(records)}::json)
+           as record (of uuid, id uuid, "actorKind" text, actor text, action text, "objectKind" text, "objectId" uuid,
+                      "requestId" text, detail jsonb)
+   where record.of in (select id from ${source})
+   order by record.id`;
+
 /** When a record was written: its id begins with the time. */
 export const recordedAt = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));
 

@@ -3,7 +3,7 @@ import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } 
 import { type AuditRecord, auditOf } from './audit.ts';
 import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
-import { gatheredRows } from './gathered.ts';
+import { gatheredOn, gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { type Fence, isChangeable, isWithin, notifyOwners, ownedColumns } from './origin.ts';
 import type { Tables } from './tables.ts';
@@ -86,14 +86,29 @@ export const findBindingByKid = (
   db: Db,
   directoryId: string,
   kid: { readonly id: string } | { readonly keyId: string },
-): Promise<Pick<Row, 'id' | 'mac_sealed' | 'acme_key_id'> | undefined> =>
-  db
-    .selectFrom('external_bindings')
-    .select(['id', 'mac_sealed', 'acme_key_id'])
-    .where('id' in kid ? 'id' : 'key_id', '=', 'id' in kid ? kid.id : kid.keyId)
-    .where('directory_id', '=', directoryId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
+): Promise<TokenOfKid | undefined> => findByKid(db, { directoryId, kid });
+
+type TokenOfKid = Pick<Row, 'id' | 'mac_sealed' | 'acme_key_id' | 'name' | 'order_validations'>;
+type KidAsk = { readonly directoryId: string; readonly kid: Parameters<typeof findBindingByKid>[2] };
+
+const tokenOfKid = sql`id, directory_id, deleted_at, mac_sealed, acme_key_id, name, order_validations`;
+
+const findByKid = gatheredOn<KidAsk, TokenOfKid | undefined>(async (db, asks) => {
+  const { rows } = await sql<TokenOfKid & { readonly asked: number }>`
+    select asked.position::integer as asked, b.id, b.mac_sealed, b.acme_key_id, b.name, b.order_validations
+      from unnest(${asks.map(({ directoryId }) => directoryId)}::uuid[],
+                  ${asks.map(({ kid }) => ('id' in kid ? kid.id : null))}::uuid[],
+                  ${asks.map(({ kid }) => ('id' in kid ? null : kid.keyId))}::text[])
+             with ordinality as asked (directory_id, id, key_id, position),
+           lateral (
+             (select ${tokenOfKid} from external_bindings where id = asked.id limit 1)
+              union all
+             (select ${tokenOfKid} from external_bindings
+               where key_id = asked.key_id and deleted_at is null limit 1)) b
+     where b.directory_id = asked.directory_id and b.deleted_at is null`.execute(db);
+  const found = new Map(rows.map(({ asked, ...row }) => [asks[asked - 1], row]));
+  return (ask) => found.get(ask);
+});
 
 export function listExternalBindingRows(
   db: Db,

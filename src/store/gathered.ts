@@ -2,6 +2,7 @@
 // trip for many callers, and never an old answer, since a statement begins after everybody whom it answers has asked.
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
+import { DatabaseError } from './database-error.ts';
 
 /** What one statement does for many; it gives what tells each of them its own answer. */
 type Run<Ask, Answer> = (asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>;
@@ -79,6 +80,27 @@ export const gatheredWrites = <Ask, Answer>(
     (db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks)),
     (db) => db,
   );
+
+/**
+ * A statement that the database refuses because of one of several is run for each of them alone: everybody hears what is
+ * said of his own.
+ */
+export const orEachAlone =
+  <Ask, Answer>(run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>) =>
+  async (db: Db, asks: readonly Ask[]): Promise<(ask: Ask) => Answer> => {
+    try {
+      return await run(db, asks);
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || asks.length === 1) throw error;
+    }
+    const outcomes = await Promise.allSettled(asks.map(async (ask) => (await run(db, [ask]))(ask)));
+    const outcomeOf = new Map(outcomes.map((outcome, index) => [asks[index], outcome]));
+    return (ask) => {
+      const outcome = outcomeOf.get(ask);
+      if (outcome?.status === 'fulfilled') return outcome.value;
+      throw outcome?.reason;
+    };
+  };
 
 export const gatheredReads = <Value>(
   load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,

@@ -1,8 +1,6 @@
 // The operator over objects of all kinds: any order converges, nothing is written twice, and everything can go again.
 import { expect, test } from 'vitest';
-import { readAccountKey } from '../../src/core/account-key.ts';
-import { newUuid, parseId } from '../../src/core/ids.ts';
-import { registerAccount } from '../../src/core/register-account.ts';
+import { parseId } from '../../src/core/ids.ts';
 import { isReady } from '../../src/operator/conditions.ts';
 import { startOperator } from '../../src/operator/operator.ts';
 import { readManifests } from '../../src/resources/manifests.ts';
@@ -10,6 +8,7 @@ import { kindNames, type Resource, type ResourceKey } from '../../src/resources/
 import { testCa } from '../support/ca.ts';
 import { declaredObjects } from '../support/declared-objects.ts';
 import { eventually } from '../support/eventually.ts';
+import { spendToken } from '../support/given-acme-key.ts';
 import { ANCHOR } from '../support/given-operator.ts';
 
 const NAMESPACE = 'acmery-system';
@@ -192,20 +191,8 @@ test('what a client does shows in the status without a visit that time would bri
   await operator.ready(shop);
   const status = () => ({ ...objects.read(shop)?.status }) as { id?: string; acmeKeyId?: string };
   const directory = { ...objects.read(web)?.status } as { id?: string };
-  const { generateKeyPairSync } = await import('node:crypto');
-  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  await registerAccount(
-    ca,
-    { kind: 'service', name: 'test' },
-    {
-      id: newUuid(ca.clock.now()),
-      directoryId: parseId('dir', directory.id ?? '') ?? '',
-      key: readAccountKey(publicKey.export({ type: 'spki', format: 'pem' }).toString()),
-      contacts: [],
-      origin: 'acme',
-      sponsor: { externalBindingId: parseId('eab', status().id ?? '') ?? '', jws: '{}' },
-    },
-  );
+  const token = { id: parseId('eab', status().id ?? '') ?? '', directoryId: parseId('dir', directory.id ?? '') ?? '' };
+  await spendToken(ca, token);
   await eventually('the account shows', () => status().acmeKeyId !== undefined);
 });
 

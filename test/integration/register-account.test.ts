@@ -3,7 +3,10 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readAccountKey } from '../../src/core/account-key.ts';
 import { deleteDirectory } from '../../src/core/delete-directory.ts';
+import { formatId, newUuid } from '../../src/core/ids.ts';
+import { registerNewKey } from '../../src/core/register-account.ts';
 import { revokeAcmeKey } from '../../src/core/revoke-acme-key.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { testCa } from '../support/ca.ts';
 import { eventually } from '../support/eventually.ts';
 import { admin } from '../support/given.ts';
@@ -140,6 +143,74 @@ describe('many at once', () => {
     );
     expect(await accounts()).toHaveLength(1);
   });
+});
+
+test('one of several that go together is refused: the others are registered all the same', async () => {
+  const { db } = world.ca.database;
+  const being = await anAccountKey();
+  const rows = exampleRows();
+  const processing = {
+    ...rows.orders,
+    state: 'processing' as const,
+    key_thumbprint: being.thumbprint,
+    due_at: new Date(0),
+  };
+  const reserved = {
+    signing_cert_id: rows.signing_certs.id,
+    issued_cert_id: newUuid(new Date(0)),
+    serial: Buffer.alloc(1),
+  };
+  const orders = { ...processing, ...reserved, tbs: Buffer.alloc(1), csr_sha256: Buffer.alloc(32), error: null };
+  await insertRows(db, { ...rows, orders }, ['signing_certs', 'directories', 'acme_keys', 'orders']);
+  const tokens = await Promise.all(Array.from({ length: 5 }, () => given()));
+  const outcomes = await Promise.allSettled(
+    tokens.map((token, index) => spendToken(world.ca, token, index === 2 ? being : undefined)),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual([
+    'fulfilled',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'fulfilled',
+  ]);
+  expect(outcomes[2]).toMatchObject({ reason: { constraint: 'used_keys_not_of_certificate' } });
+  expect(await accounts()).toHaveLength(4);
+});
+
+test('on two replicas at once with the same tokens: one account of each', async () => {
+  const tokens = await Promise.all(Array.from({ length: MANY }, () => given()));
+  await using other = openDatabase({ url: world.databaseUrl });
+  const replicas = [world.ca, { ...world.ca, database: other }];
+  const outcomes = await Promise.allSettled(replicas.flatMap((ca) => tokens.map((token) => spendToken(ca, token))));
+  expect(kindsOf(outcomes)).toEqual(
+    expect.arrayContaining([
+      ['done', MANY],
+      ['token_used', MANY],
+    ]),
+  );
+  expect(await accounts()).toHaveLength(MANY);
+});
+
+test('a token that is changed between being read and being spent gives what it says by then', async () => {
+  const token = await given({ name: 'till' });
+  const id = newUuid(world.ca.clock.now());
+  const actor = { kind: 'acme_key', name: formatId('acmk', id) } as const;
+  const account = await registerNewKey(world.ca, actor, {
+    id,
+    directoryId: directory.id,
+    key: await anAccountKey(),
+    contacts: [],
+    origin: 'acme',
+    sponsor: { token: { id: token.id, name: 'shop', order_validations: 'auto_approve' }, jws: '{}' },
+  });
+  expect(account).toMatchObject({ id, name: 'till', order_validations: 'challenge' });
+  const records = await world.ca.database.db
+    .selectFrom('audit')
+    .select('detail')
+    .where('object_id', '=', id)
+    .where('action', '=', 'create')
+    .execute();
+  expect(records).toMatchObject([{ detail: { after: { name: 'till', order_validations: 'challenge' } } }]);
 });
 
 describe('refused', () => {

@@ -4,8 +4,9 @@ import type { AcmeKeyView } from '../../src/core/acme-keys.ts';
 import type { Ca } from '../../src/core/ca.ts';
 import { createAcmeKey } from '../../src/core/create-acme-key.ts';
 import { formatId, newUuid } from '../../src/core/ids.ts';
-import { registerAccount } from '../../src/core/register-account.ts';
+import { registerAccount, type SeenToken } from '../../src/core/register-account.ts';
 import type { AcmeKeyRow } from '../../src/store/acme-keys.ts';
+import { findExternalBinding } from '../../src/store/external-bindings.ts';
 import type { LeafKeyType } from '../../src/x509/algorithms.ts';
 import { toPem } from '../../src/x509/pem.ts';
 import { generatePrivateKey } from '../../src/x509/private-key.ts';
@@ -51,7 +52,11 @@ export async function spendToken(
       key: key ?? (await anAccountKey()),
       contacts: ['mailto:shop@corp.example'],
       origin: 'acme',
-      sponsor: { externalBindingId: token.id, jws: '{"protected":"e30"}' },
+      sponsor: { token: await seenToken(ca, token.id), jws: '{"protected":"e30"}' },
     },
   );
 }
+
+/** Values of its own where there is no such token. */
+const seenToken = async (ca: Ca, id: string): Promise<SeenToken> =>
+  (await findExternalBinding(ca.database.db, id)) ?? { id, name: '', order_validations: 'challenge' };
