@@ -1,5 +1,4 @@
 // keyChange (RFC 8555 section 7.3.5): a request of the account with its old key, around one that the new key has signed.
-import { createPublicKey } from 'node:crypto';
 import type { AccountKey } from '../core/account-key.ts';
 import type { AcmeAccount } from '../core/acme-requests.ts';
 import { detailOf } from '../core/field-problems.ts';
@@ -36,7 +35,7 @@ async function signingKey(inner: FlattenedJws): Promise<AccountKey> {
   if (kid !== undefined || jwk === undefined)
     throw malformed(`The protected header of ${WHAT} must have the new key in "jwk", and no "kid".`);
   const key = accountKeyOfJwk(jwk);
-  if (await verifyJws(inner, createPublicKey({ key: key.spki, format: 'der', type: 'spki' }))) return key;
+  if (await verifyJws(inner, key.publicKey)) return key;
   throw malformed(`${WHAT} is not signed by the key in its "jwk".`);
 }
 

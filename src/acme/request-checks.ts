@@ -1,6 +1,7 @@
 // What a signed request has to show before a handler sees it, in the order in which it is refused (RFC 8555 section 6):
 // first what the request itself says, then, at once, nonce and directory and account, then the signature, then the payload.
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { OfferedKey } from '../core/account-key.ts';
 import { AcmeError } from '../core/acme-error.ts';
 import {
   type AcmeAccount,
@@ -19,7 +20,7 @@ import { readJson } from '../schema/json.ts';
 import { checked } from '../schema/validator.ts';
 import { fitsKey, signatureAlgorithm, signatureAlgorithmNames } from './algorithms.ts';
 import { accountKeyOfJwk, type FlattenedJws, jwsPayload, type ProtectedHeader, readJws, verifyJws } from './jws.ts';
-import type { ByAccount, ByKey, SignedRoute, Signers } from './route.ts';
+import type { ByAccount, SignedRoute, Signers } from './route.ts';
 
 /** HTTP-4: with parameters, and in any case (RFC 9110 section 8.3.1). */
 export function requireJoseJson({ headers }: HttpHead): void {
@@ -88,11 +89,11 @@ export async function checkRequest(
   // Whoever is refused does not wait for it; the handler does, and hears of its failure.
   ahead?.catch(() => undefined);
   const context = await beginSignedRequest(ca, nonces, String(header.nonce), asked);
-  const signer: ByAccount | ByKey =
+  const signer: ByAccount | { readonly key: OfferedKey } =
     header.jwk === undefined
       ? { account: requireAccount(context, kid), kid: String(header.kid) }
       : { key: accountKeyOfJwk(header.jwk) };
-  await verified(jws, 'account' in signer ? importedKey(signer.account) : publicKey(signer.key.spki));
+  await verified(jws, 'account' in signer ? importedKey(signer.account) : signer.key.publicKey);
   if ('account' in signer) noteAccountUse(ca, signer.account);
   const signed = row.signer === 'accountOrCertificateKey' ? { signer } : signer;
   return { directory: context.directory, url, payload: payloadOf(row, jws), ahead, signed };
@@ -173,9 +174,9 @@ function jwkSaysTheSameAlgorithm({ alg, jwk }: ProtectedHeader): AcmeError | und
 const ACCOUNT_KEYS = 10_000;
 
 /** Importing a key costs as much as half of a verification. */
-const importedKey = versionCache(ACCOUNT_KEYS, ({ spki }: AcmeAccount) => publicKey(spki));
-
-const publicKey = (spki: Buffer): KeyObject => createPublicKey({ key: spki, format: 'der', type: 'spki' });
+const importedKey = versionCache(ACCOUNT_KEYS, ({ spki }: AcmeAccount) =>
+  createPublicKey({ key: spki, format: 'der', type: 'spki' }),
+);
 
 const refuseBy = (checks: readonly HeaderCheck[], shown: Shown): void => {
   for (const check of checks) throwIf(check(shown));

@@ -28,7 +28,7 @@ export type ByAccount = {
   readonly kid: string;
 };
 /** Signed by the key that the request itself holds. */
-export type ByKey = { readonly key: AccountKey };
+type ByKey = { readonly key: AccountKey };
 
 /** `url` is that of the request: inner JWS repeat it. */
 export type Signers = {

@@ -1,7 +1,8 @@
 // Public keys of accounts: how they are read, and that none of them was anything else before.
+import type { KeyObject } from 'node:crypto';
 import { DatabaseError } from '../store/database-error.ts';
 import { findKeyUse, isCertificateKey } from '../store/used-keys.ts';
-import { jwkOf, type PublicJwk, spkiOfJwk, thumbprintOf } from '../x509/jwk.ts';
+import { jwkOf, keyOfJwk, type PublicJwk, thumbprintOf } from '../x509/jwk.ts';
 import { readPublicKey } from '../x509/public-key.ts';
 import { X509Error } from '../x509/x509-error.ts';
 import { AcmeError } from './acme-error.ts';
@@ -33,10 +34,14 @@ export function readAccountKey(pem: string): AccountKey {
   }
 }
 
+/** A key that came in a JWS, and may have signed it. */
+export type OfferedKey = AccountKey & { readonly publicKey: KeyObject };
+
 /** The key in a JWS (RFC 8555 section 6.2). Throws `badPublicKey` for all that is no key of an accepted type and strength. */
-export function accountKeyOfJwk(jwk: unknown): AccountKey {
+export function accountKeyOfJwk(given: unknown): OfferedKey {
   try {
-    return accountKeyOf(spkiOfJwk(jwk, 'the key in "jwk"'));
+    const { spki, jwk, key } = keyOfJwk(given, 'the key in "jwk"');
+    return { spki, jwk, thumbprint: thumbprintOf(jwk), publicKey: key };
   } catch (error) {
     if (!(error instanceof X509Error)) throw error;
     throw new AcmeError('badPublicKey', error.message, { cause: error });

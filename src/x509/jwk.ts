@@ -1,9 +1,13 @@
 // A public key as a JSON Web Key, and its thumbprint: the name of a key that does not depend on how it was written.
-import { createHash, createPublicKey } from 'node:crypto';
+import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import { keyAlgorithms } from './algorithms.ts';
+import { bitString, encodeDer, sequenceOfEncoded } from './der-writer.ts';
 import { checkPublicKey } from './key-policy.ts';
 import { parseSpki, spkiOf, unsupportedKey } from './spki.ts';
 import { malformed, X509Error } from './x509-error.ts';
+
+/** The first byte of a point that is written as two coordinates. */
+const UNCOMPRESSED = 0x04;
 
 /** The required members alone, in lexicographic order (RFC 7638 section 3.2). */
 export type PublicJwk = Readonly<Record<string, string>>;
@@ -20,61 +24,93 @@ export function jwkOf(spki: Buffer, what: string): PublicJwk {
   return { crv: `P-${bits}`, kty: 'EC', x: x.toString('base64url'), y: y.toString('base64url') };
 }
 
+export type KeyOfJwk = {
+  /** DER SubjectPublicKeyInfo. */
+  readonly spki: Buffer;
+  readonly jwk: PublicJwk;
+  readonly key: KeyObject;
+};
+
 /**
- * DER SubjectPublicKeyInfo of a JWK that came from outside; members that say nothing of the key are ignored (JWS-19).
- * Throws X509Error for all that is not one accepted, strong public key (JWS-14).
+ * The key of a JWK that came from outside; members that say nothing of it are ignored (JWS-19). Throws X509Error for all
+ * that is not one accepted, strong public key (JWS-14).
  */
-export function spkiOfJwk(jwk: unknown, what: string): Buffer {
+export function keyOfJwk(jwk: unknown, what: string): KeyOfJwk {
   if (typeof jwk !== 'object' || jwk === null || Array.isArray(jwk)) throw malformed(what, 'is not a JSON object');
   const members = new Map<string, unknown>(Object.entries(jwk));
   if (PRIVATE_MEMBERS.some((name) => members.has(name)))
     throw new X509Error('malformed', `${what} holds a private key, which is known to others now. Make a new key.`);
-  const kty = members.get('kty');
-  const lengths = kty === 'RSA' ? RSA_MEMBERS : curveMembers(kty, members.get('crv'), what);
-  const numbers = Object.entries(lengths).map(([name, isRight]) => {
-    const value = members.get(name);
-    if (typeof value !== 'string' || !BASE64URL.test(value) || !isRight(Buffer.from(value, 'base64url').length))
-      throw malformed(what, `has no "${name}" that is base64url of the right length`);
-    return [name, value];
-  });
-  const crv = members.get('crv');
-  const required: Record<string, string> = {
-    ...Object.fromEntries(numbers),
-    kty: String(kty),
-    ...(kty !== 'RSA' && { crv: String(crv) }),
-  };
-  return checkPublicKey(imported(required, what), what).spki;
+  return members.get('kty') === 'RSA' ? rsaKey(members, what) : curveKey(members, what);
 }
 
-type Lengths = Readonly<Record<string, (bytes: number) => boolean>>;
+type Members = ReadonlyMap<string, unknown>;
+type Curve = {
+  readonly kty: 'EC' | 'OKP';
+  readonly crv: string;
+  readonly coordinates: readonly string[];
+  readonly bytes: number;
+  /** The SubjectPublicKeyInfo up to the first coordinate. */
+  readonly head: Buffer;
+};
 
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 const BASE64URL = /^[A-Za-z0-9_-]+$/;
-// Leading zero octets are more than RFC 7518 wants, and harmless (JWS-18).
-const RSA_MEMBERS: Lengths = { n: (bytes) => bytes <= 1024, e: (bytes) => bytes <= 16 };
+
+const curves: readonly Curve[] = Object.values(keyAlgorithms).flatMap<Curve>(({ family, bits, spkiAlgorithm }) => {
+  const bytes = Math.ceil(bits / 8);
+  const headOf = (length: number, ...first: readonly number[]): Buffer => {
+    const contents = Buffer.concat([Buffer.from(first), Buffer.alloc(length)]);
+    return sequenceOfEncoded(spkiAlgorithm, encodeDer(bitString(contents))).subarray(0, -length);
+  };
+  if (family === 'rsa') return [];
+  return family === 'ed25519'
+    ? [{ kty: 'OKP', crv: 'Ed25519', coordinates: ['x'], bytes, head: headOf(bytes) }]
+    : [{ kty: 'EC', crv: `P-${bits}`, coordinates: ['x', 'y'], bytes, head: headOf(2 * bytes, UNCOMPRESSED) }];
+});
 
 /** Coordinates have the full length of their curve, leading zeros included (RFC 7518 section 6.2.1.2). */
-function curveMembers(kty: unknown, crv: unknown, what: string): Lengths {
-  if (kty === 'OKP' && crv === 'Ed25519') return { x: (bytes) => bytes === 32 };
-  const row = Object.values(keyAlgorithms).find(({ family, bits }) => family === 'ec' && crv === `P-${bits}`);
-  if (kty !== 'EC' || row === undefined) throw unsupportedKey(what, `a key of kty ${shown(kty)} and crv ${shown(crv)}`);
-  const isRight = (bytes: number): boolean => bytes === Math.ceil(row.bits / 8);
-  return { x: isRight, y: isRight };
+function curveKey(members: Members, what: string): KeyOfJwk {
+  const [kty, crv] = [members.get('kty'), members.get('crv')];
+  const curve = curves.find((row) => row.kty === kty && row.crv === crv);
+  if (curve === undefined) throw unsupportedKey(what, `a key of kty ${shown(kty)} and crv ${shown(crv)}`);
+  const numbers = curve.coordinates.map(
+    (name) => [name, numberOf(members, name, (bytes) => bytes === curve.bytes, what)] as const,
+  );
+  const spki = Buffer.concat([curve.head, ...numbers.map(([, bytes]) => bytes)]);
+  const written = Object.fromEntries(numbers.map(([name, bytes]) => [name, bytes.toString('base64url')]));
+  const key = imported(() => createPublicKey({ key: spki, format: 'der', type: 'spki' }), what);
+  return { spki, jwk: { crv: curve.crv, kty: curve.kty, ...written }, key };
+}
+
+/** Leading zero octets are more than RFC 7518 wants, and harmless (JWS-18). */
+function rsaKey(members: Members, what: string): KeyOfJwk {
+  const n = numberOf(members, 'n', (bytes) => bytes <= 1024, what).toString('base64url');
+  const e = numberOf(members, 'e', (bytes) => bytes <= 16, what).toString('base64url');
+  const key = imported(() => createPublicKey({ key: { kty: 'RSA', n, e }, format: 'jwk' }), what);
+  const { spki } = checkPublicKey(spkiOf(key), what);
+  return { spki, jwk: jwkOf(spki, what), key };
+}
+
+function numberOf(members: Members, name: string, isRight: (bytes: number) => boolean, what: string): Buffer {
+  const value = members.get(name);
+  const bytes = typeof value === 'string' && BASE64URL.test(value) ? Buffer.from(value, 'base64url') : undefined;
+  if (bytes !== undefined && isRight(bytes.length)) return bytes;
+  throw malformed(what, `has no "${name}" that is base64url of the right length`);
 }
 
 const shown = (value: unknown): string => (typeof value === 'string' && /^[\w-]{1,20}$/.test(value) ? value : '?');
 
 /** OpenSSL refuses points that are not on their curve. */
-function imported(jwk: Record<string, string>, what: string): Buffer {
+function imported(read: () => KeyObject, what: string): KeyObject {
   try {
-    return spkiOf(createPublicKey({ key: jwk, format: 'jwk' }));
+    return read();
   } catch {
     throw malformed(what, 'is not a valid public key: its numbers do not fit its type');
   }
 }
 
 /** RFC 7638: SHA-256 over the canonical JSON. */
-export const thumbprintOf = (jwk: PublicJwk): Buffer => createHash('sha256').update(JSON.stringify(jwk)).digest();
+export const thumbprintOf = (jwk: PublicJwk): Buffer => hash('sha256', JSON.stringify(jwk), 'buffer');
 
 /** Base64urlUInt: no leading zero octets (JWS-18). */
 function unsigned(value: bigint): string {

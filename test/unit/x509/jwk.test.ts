@@ -2,7 +2,7 @@
 import { createPublicKey } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { leafKeyTypes } from '../../../src/x509/algorithms.ts';
-import { jwkOf, spkiOfJwk, thumbprintOf } from '../../../src/x509/jwk.ts';
+import { jwkOf, keyOfJwk, thumbprintOf } from '../../../src/x509/jwk.ts';
 import { aKey } from './builders.ts';
 
 // RFC 7638 section 3.1, RFC 8037 appendix A.2 and A.3.
@@ -49,14 +49,18 @@ test('a coordinate that begins with a zero octet keeps it', async () => {
 
 test.each(leafKeyTypes)('a JWK of %s becomes the SPKI that it came from', async (keyType) => {
   const { spki } = await aKey(keyType);
-  expect(spkiOfJwk(jwkOf(spki, 'the key'), 'the key')).toEqual(spki);
+  const jwk = jwkOf(spki, 'the key');
+  const key = keyOfJwk({ ...jwk, alg: 'ES256' }, 'the key');
+  expect(key).toMatchObject({ spki, jwk });
+  expect(JSON.stringify(key.jwk)).toBe(JSON.stringify(jwk));
+  expect(key.key.export({ type: 'spki', format: 'der' })).toEqual(spki);
 });
 
 test('JWS-14: a JWK is refused by the name of what is wrong with it', async () => {
   const jwk = jwkOf((await aKey('ec_256')).spki, 'the key');
-  expect(() => spkiOfJwk({ ...jwk, d: 'AAAA' }, 'the key')).toThrow(/^The key holds a private key/);
-  expect(() => spkiOfJwk({ ...jwk, crv: 'secp256k1' }, 'the key')).toThrow(/kty EC and crv secp256k1; accepted are/);
-  expect(() => spkiOfJwk({ ...jwk, x: 'AAAA' }, 'the key')).toThrow(/no "x" that is base64url of the right length/);
-  expect(() => spkiOfJwk({ ...jwk, y: jwk.x }, 'the key')).toThrow(/its numbers do not fit its type/);
-  expect(() => spkiOfJwk([], 'the key')).toThrow('The key is not a JSON object');
+  expect(() => keyOfJwk({ ...jwk, d: 'AAAA' }, 'the key')).toThrow(/^The key holds a private key/);
+  expect(() => keyOfJwk({ ...jwk, crv: 'secp256k1' }, 'the key')).toThrow(/kty EC and crv secp256k1; accepted are/);
+  expect(() => keyOfJwk({ ...jwk, x: 'AAAA' }, 'the key')).toThrow(/no "x" that is base64url of the right length/);
+  expect(() => keyOfJwk({ ...jwk, y: jwk.x }, 'the key')).toThrow(/its numbers do not fit its type/);
+  expect(() => keyOfJwk([], 'the key')).toThrow('The key is not a JSON object');
 });
