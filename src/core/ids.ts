@@ -6,9 +6,15 @@ export type IdPrefix = 'scrt' | 'dir' | 'eab' | 'icrt' | 'ordr' | 'acmk' | 'auth
 // Crockford's alphabet in lower case, as the TypeID specification has it.
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const LETTER_CODES = Buffer.from(ALPHABET, 'latin1');
-const [DASH, ZERO, NINE, LETTERS] = [0x2d, 0x30, 0x39, 0x57]; // `a` stands for 10
+const [DASH, ZERO, SEVEN, NINE, LETTERS] = [0x2d, 0x30, 0x37, 0x39, 0x57]; // `a` stands for 10
 const written = Buffer.alloc(26);
-const FORM = /^([a-z]+)_([0-7][0-9a-hjkmnp-tv-z]{25})$/;
+/** What each character stands for, by its code; -1 outside the alphabet. */
+const LETTER_VALUES = Int8Array.from({ length: 128 }, (_, code) => ALPHABET.indexOf(String.fromCharCode(code)));
+const HEX_CODES = Buffer.from('0123456789abcdef', 'latin1');
+const dashes = [8, 13, 18, 23];
+const uuidRead = Buffer.alloc(36, '-');
+/** Where the 32 digits of a uuid stand. */
+const DIGITS = Uint8Array.from(uuidRead.keys().filter((position) => !dashes.includes(position)));
 
 /** A new UUIDv7: 48 bits of milliseconds, 74 random bits. Sorting by it is sorting by creation. */
 export function newUuid(now: Date, random: Buffer = nextRandom()): string {
@@ -41,11 +47,26 @@ export function formatId(prefix: IdPrefix, uuid: string): string {
 
 /** The uuid in an id of this prefix; undefined for anything else, upper case and other prefixes included. */
 export function parseId(prefix: IdPrefix, id: string): string | undefined {
-  const match = FORM.exec(id);
-  if (match?.[1] !== prefix || match[2] === undefined) return undefined;
-  let value = 0n;
-  for (const character of match[2]) value = (value << 5n) | BigInt(ALPHABET.indexOf(character));
-  return dashed(value.toString(16).padStart(32, '0'));
+  const start = prefix.length + 1;
+  if (id.length !== start + written.length || !id.startsWith(prefix) || id.charAt(prefix.length) !== '_')
+    return undefined;
+  // The first character holds no more than three bits, or there would be more than 128.
+  if (id.charCodeAt(start) > SEVEN) return undefined;
+  let length = 0;
+  let bits = 0;
+  let held = -2;
+  for (let index = start; index < id.length; index++) {
+    const value = LETTER_VALUES[id.charCodeAt(index)] ?? -1;
+    if (value === -1) return undefined;
+    bits = (bits << 5) | value;
+    held += 5;
+    for (; held >= 4; length++) {
+      held -= 4;
+      uuidRead[DIGITS[length] ?? 0] = HEX_CODES[bits >> held] ?? 0;
+      bits &= (1 << held) - 1;
+    }
+  }
+  return uuidRead.toString('latin1');
 }
 
 const nextRandom = randomPieces(10);

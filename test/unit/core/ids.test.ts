@@ -29,7 +29,7 @@ test('every uuid comes back from its text form', () => {
   for (const uuid of [
     '00000000-0000-0000-0000-000000000000',
     'ffffffff-ffff-ffff-ffff-ffffffffffff',
-    newUuid(new Date()),
+    ...Array.from({ length: 100 }, () => newUuid(new Date())),
   ]) {
     expect(parseId('scrt', formatId('scrt', uuid))).toBe(uuid);
   }
@@ -41,6 +41,10 @@ test.each([
   ['a letter outside the alphabet', 'dir_01h455vb4pex5vsknk084sn0iq'],
   ['more than 128 bits', 'dir_81h455vb4pex5vsknk084sn02q'],
   ['too short', 'dir_01h455vb4pex5vsknk084sn02'],
+  ['too long', 'dir_01h455vb4pex5vsknk084sn02qq'],
+  ['a letter of no code page', 'dir_01h455vb4pex5vsknk084sn0\u0662q'],
+  ['a prefix that goes on', 'dirx_01h455vb4pex5vsknk084sn02'],
+  ['no line between prefix and characters', 'dir-01h455vb4pex5vsknk084sn02q'],
   ['SQL', "dir_'; drop table orders; --"],
   ['nothing', ''],
 ])('an id with %s is no id', (_what, text) => {
