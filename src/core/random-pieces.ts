@@ -6,10 +6,13 @@ const PIECES = 500;
 /** Each call gives `size` random bytes; none are given twice. */
 export function randomPieces(size: number): () => Buffer {
   let pool = Buffer.alloc(0);
+  let given = 0;
   return () => {
-    if (pool.length === 0) pool = randomBytes(size * PIECES);
-    const piece = pool.subarray(0, size);
-    pool = pool.subarray(size);
-    return piece;
+    if (given === pool.length) {
+      pool = randomBytes(size * PIECES);
+      given = 0;
+    }
+    given += size;
+    return pool.subarray(given - size, given);
   };
 }

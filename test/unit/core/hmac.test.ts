@@ -13,6 +13,14 @@ test.each([
   expect(hmacSha256(key)(message)).toEqual(createHmac('sha256', key).update(message).digest());
 });
 
+test('a MAC is of its own message alone, whatever came before it, and stays as it was given', () => {
+  const key = randomBytes(32);
+  const mac = hmacSha256(key);
+  const messages = [12, 12, 40, 0, 12].map((length) => randomBytes(length));
+  const macs = messages.map((message) => mac(message));
+  expect(macs).toEqual(messages.map((message) => createHmac('sha256', key).update(message).digest()));
+});
+
 test('a key that would have to be hashed first is refused', () => {
   expect(() => hmacSha256(randomBytes(65))).toThrow(RangeError);
 });
