@@ -19,13 +19,28 @@ type Rows = Map<string, HttpRoute>;
 type Place = {
   readonly literals: Map<string, Place>;
   readonly parameters: Parameter[];
-  wildcard?: { readonly name: string; readonly end: End };
+  wildcard?: End;
   end?: End;
 };
 /** A segment such as `:name` or `:name.crl`. */
 type Parameter = { readonly name: string; readonly suffix: string; readonly next: Place };
-type End = { readonly pattern: string; readonly rows: Rows };
+type End = {
+  readonly pattern: string;
+  /** Of the parameters, in their order. */
+  readonly names: readonly string[];
+  readonly rows: Rows;
+};
 type Match = { readonly end: End; readonly params: Params };
+
+/** One look for a path. */
+type Walk = {
+  readonly method: string;
+  readonly segments: readonly string[];
+  /** Of the parameters on the way to where it stands. */
+  readonly values: string[];
+  /** Ends that it came to, and that have no row of the method. */
+  readonly passed: Match[];
+};
 
 type FindRoute = (method: string, path: string) => Found | undefined;
 
@@ -41,15 +56,11 @@ export function routeTable(routes: readonly HttpRoute[]): FindRoute {
     rows.set(route.method, route);
   }
   return (method, path) => {
-    const matches: Match[] = [];
-    collect(matches, root, path.split('/'), 1, {});
-    const [first] = matches;
-    if (first === undefined) return undefined;
-    for (const { end, params } of matches) {
-      const row = end.rows.get(method) ?? (method === 'HEAD' ? end.rows.get('GET') : undefined);
-      if (row !== undefined) return { pattern: end.pattern, row, params, allow: [] };
-    }
-    return { pattern: first.end.pattern, row: undefined, params: first.params, allow: allowedBy(matches) };
+    const walk: Walk = { method, segments: path.split('/'), values: [], passed: [] };
+    const found = search(walk, root, 1);
+    const [first] = walk.passed;
+    if (found !== undefined || first === undefined) return found;
+    return { pattern: first.end.pattern, row: undefined, params: first.params, allow: allowedBy(walk.passed) };
   };
 }
 
@@ -57,12 +68,13 @@ const newPlace = (): Place => ({ literals: new Map(), parameters: [] });
 
 /** Where a path ends; made where it is new. */
 function endOf(root: Place, pattern: string): End {
-  const made = (): End => ({ pattern, rows: new Map() });
+  const names = pattern.match(/(?<=\/[:*])\w+/g) ?? [];
+  const made = (): End => ({ pattern, names, rows: new Map() });
   let place = root;
   for (const segment of pattern.split('/').slice(1)) {
     if (segment.startsWith('*')) {
-      place.wildcard ??= { name: segment.slice(1), end: made() };
-      return place.wildcard.end;
+      place.wildcard ??= made();
+      return place.wildcard;
     }
     place = placeAfter(place, segment);
   }
@@ -83,23 +95,36 @@ function placeAfter({ literals, parameters }: Place, segment: string): Place {
   return next;
 }
 
-function collect(matches: Match[], place: Place, segments: readonly string[], index: number, params: Params): void {
-  const { literals, parameters, wildcard, end } = place;
+function search(walk: Walk, { literals, parameters, wildcard, end }: Place, index: number): Found | undefined {
+  const { segments, values } = walk;
   const segment = segments[index];
-  if (segment === undefined) {
-    if (end !== undefined) matches.push({ end, params });
-    return;
-  }
+  if (segment === undefined) return end && rowAt(walk, end);
   const literal = literals.get(segment);
-  if (literal !== undefined) collect(matches, literal, segments, index + 1, params);
-  for (const { name, suffix, next } of parameters) {
+  const found = literal && search(walk, literal, index + 1);
+  if (found !== undefined) return found;
+  for (const { suffix, next } of parameters) {
     if (segment.length <= suffix.length || !segment.endsWith(suffix)) continue;
-    const value = decoded(segment.slice(0, segment.length - suffix.length));
-    collect(matches, next, segments, index + 1, { ...params, [name]: value });
+    values.push(decoded(segment.slice(0, segment.length - suffix.length)));
+    const below = search(walk, next, index + 1);
+    if (below !== undefined) return below;
+    values.pop();
   }
   const tail = wildcard === undefined ? '' : segments.slice(index).join('/');
-  if (wildcard !== undefined && tail !== '')
-    matches.push({ end: wildcard.end, params: { ...params, [wildcard.name]: decoded(tail) } });
+  if (wildcard === undefined || tail === '') return undefined;
+  values.push(decoded(tail));
+  const last = rowAt(walk, wildcard);
+  values.pop();
+  return last;
+}
+
+function rowAt({ method, values, passed }: Walk, end: End): Found | undefined {
+  const params: Record<string, string> = {};
+  let position = 0;
+  for (const name of end.names) params[name] = values[position++] ?? '';
+  const row = end.rows.get(method) ?? (method === 'HEAD' ? end.rows.get('GET') : undefined);
+  if (row !== undefined) return { pattern: end.pattern, row, params, allow: [] };
+  passed.push({ end, params });
+  return undefined;
 }
 
 const decoded = (text: string): string => (text.includes('%') ? decodeURIComponent(text) : text);
