@@ -5,6 +5,7 @@ export class Recent<Value> {
   readonly #sizeOf: (value: Value) => number;
   readonly #kept = new Map<string, Value>();
   #size = 0;
+  #newest: string | undefined;
 
   /** `most` values, or so much as their sizes add up to. */
   constructor(most: number, sizeOf: (value: Value) => number = () => 1) {
@@ -14,7 +15,8 @@ export class Recent<Value> {
 
   get(key: string): Value | undefined {
     const value = this.#kept.get(key);
-    if (value !== undefined) this.set(key, value);
+    // To move a key to the end of a map costs much more than to find it.
+    if (value !== undefined && key !== this.#newest) this.set(key, value);
     return value;
   }
 
@@ -23,6 +25,7 @@ export class Recent<Value> {
     // A Map lists its keys in the order in which they were set.
     this.delete(key);
     this.#kept.set(key, value);
+    this.#newest = key;
     this.#size += this.#sizeOf(value);
     for (const [oldest] of this.#kept) {
       if (this.#size <= this.#most) break;

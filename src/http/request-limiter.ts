@@ -22,15 +22,19 @@ export function requestLimiter(rate: Rate, events: Events, mostAddresses = MOST_
   const { count: most, perMs } = rate;
   // A Map lists its keys in the order in which they were set.
   const windows = new Map<string, Window>();
+  let newest: Window | undefined;
   return (clientAddress) => {
     const who = clientNetwork(clientAddress);
     const now = performance.now();
     const known = windows.get(who);
     const window = known !== undefined && now < known.endsAt ? known : { count: 0, endsAt: now + perMs };
     window.count++;
-    windows.delete(who);
-    windows.set(who, window);
-    if (windows.size > mostAddresses) for (const oldest of windows.keys().take(1)) windows.delete(oldest);
+    if (window !== newest) {
+      windows.delete(who);
+      windows.set(who, window);
+      if (windows.size > mostAddresses) for (const oldest of windows.keys().take(1)) windows.delete(oldest);
+      newest = window;
+    }
     if (window.count <= most) return undefined;
     events.limitReached({ limit: 'requests', who, isRepeated: window.count > most + 1 });
     const waitSeconds = Math.ceil((window.endsAt - now) / 1000);
