@@ -42,28 +42,30 @@ class OpenRequest implements HttpRequest {
   readonly requestId: string;
   params: Readonly<Record<string, string>> = {};
   body: Buffer = NO_BYTES;
-  readonly #aborting = new AbortController();
+  #aborting: AbortController | undefined;
   #query: URLSearchParams | undefined;
 
   constructor({ method = '', headers }: IncomingMessage, url: string, clientAddress: string) {
     this.method = method;
     this.url = url;
-    [this.path] = splitOnce(url, '?');
+    this.path = pathOf(url);
     this.headers = headers;
     this.clientAddress = clientAddress;
     this.requestId = requestIdOf(headers);
   }
 
   get query(): URLSearchParams {
-    this.#query ??= new URLSearchParams(splitOnce(this.url, '?')[1]);
+    this.#query ??= new URLSearchParams(this.url.slice(this.path.length + 1));
     return this.#query;
   }
 
   get signal(): AbortSignal {
+    this.#aborting ??= new AbortController();
     return this.#aborting.signal;
   }
 
   abort(reason: Error): void {
+    this.#aborting ??= new AbortController();
     this.#aborting.abort(reason);
   }
 }
@@ -123,14 +125,14 @@ function isDecodable(url: string): boolean {
   if (url.includes('#')) return false;
   if (!url.includes('%')) return true;
   try {
-    decodeURIComponent(splitOnce(url, '?')[0]);
+    decodeURIComponent(pathOf(url));
     return true;
   } catch {
     return false;
   }
 }
 
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+function pathOf(url: string): string {
+  const at = url.indexOf('?');
+  return at === -1 ? url : url.slice(0, at);
 }

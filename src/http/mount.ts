@@ -11,7 +11,7 @@ import { ClientGone, type Exchange, openExchange, UNMATCHED } from './exchange.t
 import { type Refusal, RefusedRequest, refusal } from './refusals.ts';
 import { type CommonHeaders, commonHeaders, preflightHeaders, sendReply } from './reply.ts';
 import type { RequestLimiter } from './request-limiter.ts';
-import type { Door, HttpReply, HttpRoute } from './route.ts';
+import type { Answer, Door, HttpReply, HttpRoute } from './route.ts';
 import { routeTable } from './route-table.ts';
 import { type WorkGate, workGate } from './work.ts';
 
@@ -60,7 +60,7 @@ export function mount(
         logEnded(exchange, door, events);
       });
       const refused = exchange.refused ?? limitRequests?.(request.clientAddress);
-      if (refused !== undefined) return void respond(mounting, exchange, () => Promise.reject(refused));
+      if (refused !== undefined) return void respond(mounting, exchange, () => refuse(refused));
       const found = find(request.method, request.path);
       exchange.route = found?.pattern ?? UNMATCHED;
       exchange.allow = found?.allow ?? [];
@@ -84,9 +84,16 @@ async function respond(mounting: Mounting, exchange: Exchange, work: Work): Prom
     events.internalError({ where: door.name, error, requestId: request.requestId });
     return door.refuse(refusal('internal'), request.requestId);
   };
-  let reply = await replyTo(mounting, exchange, work).catch(fail);
+  let reply: HttpReply;
   try {
-    if (door.finish !== undefined) reply = await door.finish(reply, request);
+    const worked = work();
+    reply = worked instanceof Promise ? await worked : worked;
+  } catch (error) {
+    reply = replyToFailure(mounting, exchange, error, fail);
+  }
+  try {
+    const finished = door.finish?.(reply, request) ?? reply;
+    reply = finished instanceof Promise ? await finished : finished;
   } catch (error) {
     fail(error);
   }
@@ -99,25 +106,34 @@ async function respond(mounting: Mounting, exchange: Exchange, work: Work): Prom
   }
 }
 
-/** Throws what nobody expected. */
-async function replyTo(mounting: Mounting, exchange: Exchange, work: Work): Promise<HttpReply> {
+function replyToFailure(
+  mounting: Mounting,
+  exchange: Exchange,
+  error: unknown,
+  fail: (error: unknown) => HttpReply,
+): HttpReply {
   try {
-    return await work();
-  } catch (error) {
-    const reply = replyToError(mounting, exchange, error);
-    if (reply === undefined) throw error;
-    return reply;
+    return replyToError(mounting, exchange, error) ?? fail(error);
+  } catch (another) {
+    return fail(another);
   }
 }
 
-async function runRow(door: Door, gate: WorkGate, exchange: Exchange, row: HttpRoute): Promise<HttpReply> {
+/** Waits for nothing where there is nothing to wait for: a promise costs as much as many an answer. */
+function runRow(door: Door, gate: WorkGate, exchange: Exchange, row: HttpRoute): HttpReply | Promise<HttpReply> {
   const { incoming, response, request } = exchange;
   const deadlineMs = row.deadlineMs ?? door.deadlineMs;
-  const abort = (reason: Error) => request.abort(reason);
-  const handle = await gate(() => row.admit(request), deadlineMs, abort);
   const capBytes = row.bodyCapBytes ?? (isReading(row.method) ? 0 : door.bodyCapBytes);
-  if (capBytes > 0) request.body = await readBody(incoming, response, capBytes);
-  return gate(() => handle(request), deadlineMs, abort);
+  const abort = (reason: Error) => request.abort(reason);
+  const answer = (handle: Answer) => gate(() => handle(request), deadlineMs, abort);
+  const admitted = gate(() => row.admit(request), deadlineMs, abort);
+  if (capBytes === 0 && !(admitted instanceof Promise)) return answer(admitted);
+  const readThenAnswer = async () => {
+    const handle = admitted instanceof Promise ? await admitted : admitted;
+    if (capBytes > 0) request.body = await readBody(incoming, response, capBytes);
+    return answer(handle);
+  };
+  return readThenAnswer();
 }
 
 function answerWithoutRow(door: Door, { request, allow }: Exchange): HttpReply {
@@ -160,6 +176,10 @@ function expressApp(answer: (request: IncomingMessage) => Promise<void> | undefi
   app.disable('etag');
   app.disable('query parser');
   return app.use((request) => answer(request));
+}
+
+function refuse(refused: RefusedRequest): never {
+  throw refused;
 }
 
 const isReading = (method: HttpRoute['method']) => method === 'GET' || method === 'HEAD';

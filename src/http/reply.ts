@@ -12,11 +12,15 @@ const everyReply = {
 };
 const ONE_YEAR_SECONDS = 31_536_000;
 
-/** Name, value, and the name as it is compared. */
-type CommonHeader = readonly [name: string, value: string, key: string];
+type CommonHeader = {
+  readonly name: string;
+  readonly value: string;
+  /** The name as it is compared. */
+  readonly key: string;
+};
 export type CommonHeaders = readonly CommonHeader[];
 
-const common = (name: string, value: string): CommonHeader => [name, value, name.toLowerCase()];
+const common = (name: string, value: string): CommonHeader => ({ name, value, key: name.toLowerCase() });
 const transportSecurity = common('Strict-Transport-Security', `max-age=${ONE_YEAR_SECONDS}`);
 
 /** Those of every reply of a door. */
@@ -40,15 +44,13 @@ export function sendReply(
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
   // One flat list, checked and written at once: header by header node:http would keep a table of them.
   const lines: string[] = [];
-  const own = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
-  const add = ([name, value, key]: CommonHeader) => {
-    if (!own.has(key)) lines.push(name, value);
-  };
-  for (const header of everyones) add(header);
-  if (incoming.socket instanceof TLSSocket && !isLocal(incoming.headers.host)) add(transportSecurity);
+  const own = Object.keys(headers);
+  for (const header of everyones) addUnless(own, header, lines);
+  if (incoming.socket instanceof TLSSocket && !isLocal(incoming.headers.host)) addUnless(own, transportSecurity, lines);
   if (mayHaveBody) lines.push('Content-Length', String(size));
   lines.push('X-Request-Id', request.requestId);
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of own) {
+    const value = headers[name] ?? [];
     if (typeof value === 'string') lines.push(name, value);
     else for (const line of value) lines.push(name, line);
   }
@@ -65,6 +67,11 @@ export function sendReply(
   else response.end(Buffer.from(body));
   discardRest(incoming);
   return request.method === 'HEAD' ? 0 : size;
+}
+
+function addUnless(own: readonly string[], { name, value, key }: CommonHeader, lines: string[]): void {
+  for (const one of own) if (one.length === key.length && one.toLowerCase() === key) return;
+  lines.push(name, value);
 }
 
 /** What a browser asks before it sends a request to another origin. */

@@ -137,7 +137,7 @@ export class Listener implements AsyncDisposable {
   #watch(response: ServerResponse): void {
     this.#unanswered.add(response);
     if (this.#drained !== undefined) closeAfter(response);
-    response.once('close', () => {
+    response.on('close', () => {
       this.#unanswered.delete(response);
       // One whose head was sent before the drain began leaves an idle connection behind.
       if (this.#drained !== undefined) setImmediate(() => this.#closeIdle());
