@@ -8,9 +8,9 @@ export const accountOrdersRoute = signedRoute({
   path: acmePaths.orders,
   signer: 'account',
   handle: async (request) => {
-    const { ca, directory, account, query } = request;
+    const { ca, directory, account, head } = request;
     requireOwnUrl(request);
-    const { orderIds, nextCursor } = await listAccountOrders(ca, account, query.get('cursor') ?? undefined);
+    const { orderIds, nextCursor } = await listAccountOrders(ca, account, head.query.get('cursor') ?? undefined);
     const slug = directory.requestSlug;
     const next = `${acmeUrlOf(ca.urls, slug, 'orders', account.id)}?cursor=${nextCursor}`;
     return {

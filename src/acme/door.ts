@@ -1,8 +1,9 @@
 // The ACME door: the route table as routes of the HTTP base, with a nonce and a link to the directory on every reply.
-import { findAcmeContext, isSlug, recentDirectory } from '../core/acme-requests.ts';
+import { type AcmeDirectory, findAcmeContext, isSlug, recentDirectory } from '../core/acme-requests.ts';
 import type { Ca } from '../core/ca.ts';
 import { KeysUnavailable } from '../core/errors.ts';
 import type { Nonces } from '../core/nonces.ts';
+import { Recent } from '../core/recent.ts';
 import { directoryUrl, hasHostPerDirectory, slugInHost, type Urls } from '../core/urls.ts';
 import type { Door, HttpHead, HttpHeaders, HttpReply, HttpRoute } from '../http/route.ts';
 import { replyToError, replyToRefusal } from './problems.ts';
@@ -17,6 +18,7 @@ const DEADLINE_MS = 60_000;
 const PREFLIGHT_SECONDS = 86_400;
 
 export function acmeDoor({ ca, nonces, routes }: AcmeDoorOptions): Door {
+  const indexLink = indexLinks(ca.urls);
   return {
     name: 'acme',
     routes: routes.flatMap((row) =>
@@ -36,7 +38,7 @@ export function acmeDoor({ ca, nonces, routes }: AcmeDoorOptions): Door {
       if (error instanceof KeysUnavailable) ca.events.keysUnavailable({ error, requestId });
       return replyToError(error, requestId);
     },
-    finish: (reply, head) => ({ ...reply, headers: { ...reply.headers, ...everyReply(ca.urls, nonces, head, reply) } }),
+    finish: (reply, head) => ({ ...reply, headers: withEveryones(indexLink, nonces, head, reply) }),
     // HTTP-9: any page may be a client, for what a request may do is in its signature.
     crossOrigin: {
       origin: '*',
@@ -50,12 +52,19 @@ export function acmeDoor({ ca, nonces, routes }: AcmeDoorOptions): Door {
 const readingRoute = (ca: Ca, path: string, row: OpenRoute): HttpRoute => ({
   method: 'GET',
   path,
-  admit: (head) => async () => {
+  admit: (head) => () => {
     const asked = { slug: slugOf(ca.urls, head), clientAddress: head.clientAddress };
-    const directory = row.mayLag ? await recentDirectory(ca, asked) : (await findAcmeContext(ca, asked)).directory;
-    return httpReply(await row.handle({ ...requestOf(ca, head), directory }));
+    const directory = row.mayLag ? recentDirectory(ca, asked) : directoryNow(ca, asked);
+    return after(directory, (found) => after(row.handle(requestOf(ca, head, found)), httpReply));
   },
 });
+
+const directoryNow = async (ca: Ca, asked: Parameters<typeof findAcmeContext>[1]): Promise<AcmeDirectory> =>
+  (await findAcmeContext(ca, asked)).directory;
+
+/** At once where the value is there. */
+const after = <From, To>(value: From | Promise<From>, next: (value: From) => To | Promise<To>): To | Promise<To> =>
+  value instanceof Promise ? value.then(next) : next(value);
 
 const postingRoute = (ca: Ca, nonces: Nonces, path: string, row: SignedRoute): HttpRoute => ({
   method: 'POST',
@@ -64,8 +73,8 @@ const postingRoute = (ca: Ca, nonces: Nonces, path: string, row: SignedRoute): H
     requireJoseJson(head);
     return async (request) => {
       const options = { ca, nonces, slug: slugOf(ca.urls, head) };
-      const { signed, ...checked } = await checkRequest(options, row, request);
-      return httpReply(await row.handle({ ...requestOf(ca, head), ...checked, ...signed }));
+      const { signed, directory, url, payload, ahead } = await checkRequest(options, row, request);
+      return httpReply(await row.handle({ ...requestOf(ca, head, directory), url, payload, ahead, ...signed }));
     };
   },
 });
@@ -84,15 +93,15 @@ const pathsOf = ({ path, alsoAt = [] }: OpenRoute, urls: Urls): readonly string[
 
 const methods = { GET: 'GET', HEAD: 'HEAD', POST: 'POST' } as const;
 
-const requestOf = (ca: Ca, head: HttpHead): Omit<AcmeRequest, 'directory'> => ({
+const requestOf = (ca: Ca, head: HttpHead, directory: AcmeDirectory): AcmeRequest => ({
   ca,
+  directory,
   method: head.method === 'HEAD' ? methods.HEAD : head.method === 'GET' ? methods.GET : methods.POST,
   params: head.params,
-  query: head.query,
   accept: head.headers.accept,
   clientAddress: head.clientAddress,
   requestId: head.requestId,
-  signal: head.signal,
+  head,
 });
 
 function httpReply({ status, json, content, headers }: AcmeReply): HttpReply {
@@ -103,11 +112,36 @@ function httpReply({ status, json, content, headers }: AcmeReply): HttpReply {
 }
 
 /** NON-3, NON-4, HTTP-10. Links of the reply itself stay beside the one to the directory. */
-function everyReply(urls: Urls, nonces: Nonces, { method, path }: HttpHead, { headers }: HttpReply): HttpHeaders {
+function withEveryones(
+  indexLink: (path: string) => string | undefined,
+  nonces: Nonces,
+  { method, path }: HttpHead,
+  { headers }: HttpReply,
+): HttpHeaders {
+  const cacheControl = headers?.['Cache-Control'];
   // A nonce from a cache would be refused to all but the first who use it.
-  const isForCaches = method !== 'POST' && /^public\b/.test(String(headers?.['Cache-Control']));
-  const nonce: HttpHeaders = isForCaches ? {} : { 'Replay-Nonce': nonces.issue() };
-  const [, slug = '', rest] = /^\/acme\/([^/]+)\/(.*)$/.exec(path) ?? [];
-  if (!isSlug(slug) || rest === 'directory' || rest === 'directory/') return nonce;
-  return { ...nonce, Link: [`<${directoryUrl(urls, slug)}>;rel="index"`, ...[headers?.Link ?? []].flat()] };
+  const isForCaches = method !== 'POST' && cacheControl !== undefined && /^public\b/.test(String(cacheControl));
+  const all: Record<string, HttpHeaders[string]> = { ...headers };
+  if (!isForCaches) all['Replay-Nonce'] = nonces.issue();
+  const index = indexLink(path);
+  if (index !== undefined) all.Link = [index, ...[headers?.Link ?? []].flat()];
+  return all;
 }
+
+const SLUGS = 1_000;
+
+/** To the directory that a path is below; undefined at itself and elsewhere. */
+function indexLinks(urls: Urls): (path: string) => string | undefined {
+  const known = new Recent<string>(SLUGS);
+  return (path) => {
+    const [, slug = '', rest] = BELOW_DIRECTORY.exec(path) ?? [];
+    if (rest === undefined || rest === 'directory' || rest === 'directory/') return undefined;
+    const kept = known.get(slug);
+    if (kept !== undefined || !isSlug(slug)) return kept;
+    const link = `<${directoryUrl(urls, slug)}>;rel="index"`;
+    known.set(slug, link);
+    return link;
+  };
+}
+
+const BELOW_DIRECTORY = /^\/acme\/([^/]+)\/(.*)$/;

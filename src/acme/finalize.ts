@@ -15,8 +15,8 @@ export const finalizeRoute = signedRoute({
   json: Type.Object({ csr: Type.String({ maxLength: MOST_CSR }) }),
   ahead: ({ ca, accountId, params }) => readOrderToFinalize(ca, accountId, idIn(params)),
   handle: async (request) => {
-    const { ca, params, payload, ahead, signal } = request;
-    const asked = { id: idIn(params), csr: csrOf(payload), found: ahead, signal };
+    const { ca, params, payload, ahead, head } = request;
+    const asked = { id: idIn(params), csr: csrOf(payload), found: ahead, signal: head.signal };
     return orderReply(request, await finalizeOrder(ca, request, asked), 200);
   },
 });

@@ -6,5 +6,5 @@ import { openRoute } from './route.ts';
 export const newNonceRoute = openRoute({
   path: acmePaths.newNonce,
   mayLag: true,
-  handle: async ({ method }) => ({ status: method === 'GET' ? 204 : 200 }),
+  handle: ({ method }) => ({ status: method === 'GET' ? 204 : 200 }),
 });

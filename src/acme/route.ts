@@ -2,7 +2,7 @@
 import type { AccountKey } from '../core/account-key.ts';
 import type { AcmeAccount, AcmeDirectory } from '../core/acme-requests.ts';
 import type { Ca } from '../core/ca.ts';
-import type { HttpHeaders } from '../http/route.ts';
+import type { HttpHead, HttpHeaders } from '../http/route.ts';
 import type { Static, TSchema } from '../schema/define.ts';
 
 /** What every request stands on, signed or not. */
@@ -13,12 +13,12 @@ export type AcmeRequest = {
   readonly directory: AcmeDirectory;
   /** Text of the `:names` in the path. */
   readonly params: Readonly<Record<string, string>>;
-  readonly query: URLSearchParams;
   /** The `Accept` header. */
   readonly accept: string | undefined;
   readonly clientAddress: string;
   readonly requestId: string;
-  readonly signal: AbortSignal;
+  /** As the base has them: each is made when it is asked for. */
+  readonly head: Pick<HttpHead, 'query' | 'signal'>;
 };
 
 /** Signed by the key of a valid account of this directory. */
@@ -45,7 +45,7 @@ export type AcmeReply = {
   readonly headers?: HttpHeaders;
 };
 
-type Handle<Request> = (request: Request) => Promise<AcmeReply>;
+type Handle<Request> = (request: Request) => AcmeReply | Promise<AcmeReply>;
 
 /** Without a signature: the directory, nonces, renewal information. HEAD is answered wherever GET is, and POST-as-GET. */
 export type OpenRoute = {
@@ -102,7 +102,7 @@ export type SignedRoute = {
   readonly json?: TSchema | undefined;
   readonly orEmpty?: boolean;
   ahead?(claimed: Claimed): Promise<unknown>;
-  handle(request: SignedRequest): Promise<AcmeReply>;
+  handle(request: SignedRequest): AcmeReply | Promise<AcmeReply>;
 };
 
 export type AcmeRoute = OpenRoute | SignedRoute;

@@ -53,18 +53,23 @@ export async function findAcmeContext(ca: Ca, { slug, accountId, clientAddress }
   return admitted(ca, seen, slug, clientAddress);
 }
 
-/** The directory as it is, or was within the last second: for what anybody may ask for as often as he likes. */
-export async function recentDirectory(ca: Ca, { slug, clientAddress }: Asked): Promise<AcmeDirectory> {
+/**
+ * The directory as it is, or was within the last second, which is there at once: for what anybody may ask for as often as
+ * he likes.
+ */
+export function recentDirectory(ca: Ca, asked: Asked): AcmeDirectory | Promise<AcmeDirectory> {
   const copies = recentDirectories.get(ca.database) ?? new Recent<Copy>(DIRECTORIES);
   recentDirectories.set(ca.database, copies);
   const now = ca.clock.now().getTime();
-  const copy = copies.get(slug);
-  if (copy !== undefined && now >= copy.readAt && now < copy.readAt + COPY_MS) {
-    requireAdmittedClient(copy.directory, clientAddress);
-    return copy.directory;
-  }
-  const { directory } = await findAcmeContext(ca, { slug, clientAddress });
-  copies.set(slug, { directory, readAt: now });
+  const copy = copies.get(asked.slug);
+  if (copy === undefined || now < copy.readAt || now >= copy.readAt + COPY_MS) return copied(ca, asked, copies, now);
+  requireAdmittedClient(copy.directory, asked.clientAddress);
+  return copy.directory;
+}
+
+async function copied(ca: Ca, asked: Asked, copies: Recent<Copy>, now: number): Promise<AcmeDirectory> {
+  const { directory } = await findAcmeContext(ca, asked);
+  copies.set(asked.slug, { directory, readAt: now });
   return directory;
 }
 

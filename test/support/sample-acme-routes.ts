@@ -38,9 +38,9 @@ export const sampleAcmeRoutes: readonly AcmeRoute[] = [
   signedRoute({
     path: acmePaths.order,
     signer: 'account',
-    handle: async ({ params, query }) => ({
+    handle: async ({ params, head }) => ({
       status: 200,
-      json: { id: params.id, query: query.toString() },
+      json: { id: params.id, query: head.query.toString() },
       headers: { Link: ['<https://elsewhere.example/>;rel="alternate"'] },
     }),
   }),
