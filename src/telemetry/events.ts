@@ -218,14 +218,14 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
   requestsInWork(event: { readonly door: string; readonly count: number }): void {
     metrics.requestsInWork.set({ door: event.door }, event.count);
   },
-  requestFinished({ level, ...event }: RequestFinished): void {
-    const { door, route, status } = event;
-    const method = httpMethods.find((known) => known === event.method) ?? 'other';
-    metrics.requests.add({ door, route, method, status: statusClass(status) });
+  requestFinished(event: RequestFinished): void {
+    const { door, requestId, method, route, path, status, bytes, client, traceId } = event;
+    metrics.requests.add({ door, route, method: knownMethods.get(method) ?? 'other', status: statusClass(status) });
     metrics.requestSeconds.observe({ door, route }, event.durationMs / 1000);
     const durationMs = Math.round(event.durationMs * 10) / 10;
-    const isFault = status !== undefined && status >= 500;
-    log[isFault ? 'warn' : level]({ ...event, durationMs }, status === undefined ? 'request abandoned' : 'request');
+    const level = status !== undefined && status >= 500 ? 'warn' : event.level;
+    const fields = { door, requestId, method, route, path, status, durationMs, bytes, client, traceId };
+    log[level](fields, status === undefined ? 'request abandoned' : 'request');
   },
   requestRefusedForOverload(event: { readonly door: string }): void {
     metrics.requestsOverloaded.add(event);
@@ -238,6 +238,8 @@ export const createEvents = (log: Log, metrics: Metrics) => ({
     log.error(event, 'internal error');
   },
 });
+
+const knownMethods = new Map<string, (typeof httpMethods)[number]>(httpMethods.map((method) => [method, method]));
 
 function statusClass(status: number | undefined): (typeof statusClasses)[number] {
   if (status === undefined) return 'gone';

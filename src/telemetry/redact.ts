@@ -68,7 +68,9 @@ export const redactedFields = (fields: object): Record<string, unknown> => redac
 function redactedObject(object: object, depth: number): Record<string, unknown> {
   const isJwk = 'kty' in object;
   const kept: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(object)) {
+  const members: Readonly<Record<string, unknown>> = Object(object);
+  for (const name of Object.keys(object)) {
+    const value = members[name];
     const isSecret = isSecretName(name) || (isJwk && secretJwkMembers.has(name));
     kept[name] = isSecret && value !== undefined && value !== null ? REDACTED : redactedValue(value, depth + 1);
   }
@@ -78,6 +80,8 @@ function redactedObject(object: object, depth: number): Record<string, unknown> 
 function redactedValue(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return withoutSecrets(value);
   if (typeof value === 'bigint') return value.toString();
+  // A function has no place in JSON, and one called toJSON would be called.
+  if (typeof value === 'function') return undefined;
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Error) return describedError(value, depth);
   if (value instanceof Date) return value;

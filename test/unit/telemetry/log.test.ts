@@ -135,6 +135,16 @@ describe('no secret is written', () => {
     });
   }
 
+  test('a field says nothing by a function of its own', () => {
+    const { log, records, text } = capturedLog();
+    const toJSON = () => SECRET;
+
+    log.info({ toJSON, inner: { toJSON, a: 1 }, list: [toJSON] }, 'fields');
+
+    expect(records()).toMatchObject([{ inner: { a: 1 }, list: [null], message: 'fields' }]);
+    expect(text()).not.toContain(SECRET);
+  });
+
   // A minute or more for each in a program that looks at every pair of places.
   test.each(['://', '://a:', '-eyJ', 'eyJ.eyJ', 'token', '-----BEGIN PRIVATE KEY', '-----BEGIN A', 'Bearer '])(
     'a text of nothing but "%s" is looked through in time by its length',
