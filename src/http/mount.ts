@@ -9,8 +9,9 @@ import { readBody } from './body.ts';
 import { peersOf, type TrustedProxies } from './client-address.ts';
 import { ClientGone, type Exchange, openExchange, UNMATCHED } from './exchange.ts';
 import { type Refusal, RefusedRequest, refusal } from './refusals.ts';
-import { type CommonHeaders, commonHeaders, preflightHeaders, sendReply } from './reply.ts';
+import { commonHeaders, preflightHeaders } from './reply.ts';
 import type { RequestLimiter } from './request-limiter.ts';
+import { respond } from './respond.ts';
 import type { Answer, Door, HttpReply, HttpRoute } from './route.ts';
 import { routeTable } from './route-table.ts';
 import { type WorkGate, workGate } from './work.ts';
@@ -25,14 +26,6 @@ export type MountOptions = {
 };
 
 export type MountedDoor = Pick<Door, 'name' | 'refuse'> & { readonly listener: RequestListener };
-
-type Mounting = {
-  readonly door: Door;
-  readonly events: Events;
-  readonly common: CommonHeaders;
-};
-
-type Work = () => HttpReply | Promise<HttpReply>;
 
 const MAX_IN_WORK = 256;
 
@@ -76,64 +69,26 @@ export function mount(
   };
 }
 
-/** Never rejects: whatever happens becomes a reply. */
-async function respond(mounting: Mounting, exchange: Exchange, work: Work): Promise<void> {
-  const { door, events, common } = mounting;
-  const { request, response } = exchange;
-  const fail = (error: unknown): HttpReply => {
-    events.internalError({ where: door.name, error, requestId: request.requestId });
-    return door.refuse(refusal('internal'), request.requestId);
-  };
-  let reply: HttpReply;
-  try {
-    const worked = work();
-    reply = worked instanceof Promise ? await worked : worked;
-  } catch (error) {
-    reply = replyToFailure(mounting, exchange, error, fail);
-  }
-  try {
-    const finished = door.finish?.(reply, request) ?? reply;
-    reply = finished instanceof Promise ? await finished : finished;
-  } catch (error) {
-    fail(error);
-  }
-  if (response.destroyed) return;
-  try {
-    exchange.bytes = sendReply(exchange, reply, common);
-  } catch (error) {
-    for (const name of response.getHeaderNames()) response.removeHeader(name);
-    exchange.bytes = sendReply(exchange, fail(error), common);
-  }
-}
-
-function replyToFailure(
-  mounting: Mounting,
-  exchange: Exchange,
-  error: unknown,
-  fail: (error: unknown) => HttpReply,
-): HttpReply {
-  try {
-    return replyToError(mounting, exchange, error) ?? fail(error);
-  } catch (another) {
-    return fail(another);
-  }
-}
-
-/** Waits for nothing where there is nothing to wait for: a promise costs as much as many an answer. */
 function runRow(door: Door, gate: WorkGate, exchange: Exchange, row: HttpRoute): HttpReply | Promise<HttpReply> {
-  const { incoming, response, request } = exchange;
+  const { request } = exchange;
   const deadlineMs = row.deadlineMs ?? door.deadlineMs;
   const capBytes = row.bodyCapBytes ?? (isReading(row.method) ? 0 : door.bodyCapBytes);
-  const abort = (reason: Error) => request.abort(reason);
-  const answer = (handle: Answer) => gate(() => handle(request), deadlineMs, abort);
-  const admitted = gate(() => row.admit(request), deadlineMs, abort);
-  if (capBytes === 0 && !(admitted instanceof Promise)) return answer(admitted);
-  const readThenAnswer = async () => {
-    const handle = admitted instanceof Promise ? await admitted : admitted;
-    if (capBytes > 0) request.body = await readBody(incoming, response, capBytes);
-    return answer(handle);
-  };
-  return readThenAnswer();
+  const admitted = gate(row.admit, request, deadlineMs);
+  if (capBytes > 0 || admitted instanceof Promise)
+    return readThenAnswer(gate, exchange, admitted, capBytes, deadlineMs);
+  return gate(admitted, request, deadlineMs);
+}
+
+async function readThenAnswer(
+  gate: WorkGate,
+  { incoming, response, request }: Exchange,
+  admitted: Answer | Promise<Answer>,
+  capBytes: number,
+  deadlineMs: number,
+): Promise<HttpReply> {
+  const answer = admitted instanceof Promise ? await admitted : admitted;
+  if (capBytes > 0) request.body = await readBody(incoming, response, capBytes);
+  return gate(answer, request, deadlineMs);
 }
 
 function answerWithoutRow(door: Door, { request, allow }: Exchange): HttpReply {
@@ -152,25 +107,7 @@ function nothingThere({ signpost }: Door): Refusal {
   return signpost === undefined ? refused : { ...refused, detail: `${refused.detail} ${signpost}` };
 }
 
-/** Undefined for what nobody expected. */
-function replyToError({ door, events }: Mounting, { request }: Exchange, error: unknown): HttpReply | undefined {
-  const refused = error instanceof RefusedRequest ? error : abortedBy(error, request.signal);
-  if (refused instanceof ClientGone) return door.refuse(refusal('incomplete_body'), request.requestId);
-  if (refused instanceof RefusedRequest) {
-    if (refused.refusal.kind === 'overloaded') events.requestRefusedForOverload({ door: door.name });
-    return door.refuse(refused.refusal, request.requestId);
-  }
-  return door.replyTo(error, request);
-}
-
-// What a route throws because its signal aborted: the reason itself, or an AbortError of some client library.
-function abortedBy(error: unknown, signal: AbortSignal): unknown {
-  if (!signal.aborted || !(error instanceof Error)) return undefined;
-  const isAbort = error === signal.reason || error.cause === signal.reason || error.name === 'AbortError';
-  return isAbort ? signal.reason : undefined;
-}
-
-function expressApp(answer: (request: IncomingMessage) => Promise<void> | undefined) {
+function expressApp(answer: (request: IncomingMessage) => void | Promise<void>) {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');

@@ -1,11 +1,13 @@
 // How much is worked on at once, and for how long.
 import { RefusedRequest, refusal } from './refusals.ts';
 
-/** `abort` is called when the deadline passes; the work itself ends when it heeds its signal, and counts until then. */
-export type WorkGate = <T>(
-  work: () => T | Promise<T>,
+/** What is aborted when the deadline passes: the work on it ends when it heeds the signal, and counts until then. */
+type Abortable = { abort(reason: Error): void };
+
+export type WorkGate = <On extends Abortable, T>(
+  work: (on: On) => T | Promise<T>,
+  on: On,
   deadlineMs: number,
-  abort: (reason: Error) => void,
 ) => T | Promise<T>;
 
 /**
@@ -18,15 +20,15 @@ export function workGate(limit: number, counted: (inWork: number) => void): Work
     inWork += by;
     counted(inWork);
   };
-  return (work, deadlineMs, abort) => {
+  return (work, on, deadlineMs) => {
     if (inWork >= limit) throw new RefusedRequest(refusal('overloaded'));
-    const begun = work();
+    const begun = work(on);
     if (!(begun instanceof Promise)) return begun;
     step(1);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         const reason = new RefusedRequest(refusal('deadline_passed'));
-        abort(reason);
+        on.abort(reason);
         reject(reason);
       }, deadlineMs);
       const over = () => {
