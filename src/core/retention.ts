@@ -1,6 +1,6 @@
 // What has been kept long enough goes: orders, authorizations, certificates, months of the audit log, full buckets.
 // Accounts and their keys stay for ever (ACC-17).
-import { dropAuditPartitionsBefore } from '../store/audit.ts';
+import { dropAuditPartitionsBefore } from '../store/audit-partitions.ts';
 import type { AuthorizationEnd } from '../store/expiry.ts';
 import { type BucketKey, removeFullBuckets } from '../store/rate-limits.ts';
 import {

@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { newUuid } from '../../src/core/ids.ts';
-import { appendAudit, dropAuditPartitionsBefore, ensureAuditPartitions } from '../../src/store/audit.ts';
+import { appendAudit } from '../../src/store/audit.ts';
+import { dropAuditPartitionsBefore, ensureAuditPartitions } from '../../src/store/audit-partitions.ts';
 import type { Db } from '../../src/store/database.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';

@@ -5,7 +5,7 @@ import type { Ca } from '../../src/core/ca.ts';
 import { certIdText } from '../../src/core/cert-id.ts';
 import { newUuid } from '../../src/core/ids.ts';
 import { removeEnded } from '../../src/core/retention.ts';
-import { ensureAuditPartitions } from '../../src/store/audit.ts';
+import { ensureAuditPartitions } from '../../src/store/audit-partitions.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { type TestCa, testCa } from '../support/ca.ts';

@@ -1,7 +1,7 @@
 // Indexes: every foreign key has one, and every list and claim walks one in its own order, without a sort.
 import { type RawBuilder, sql } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ensureAuditPartitions } from '../../src/store/audit.ts';
+import { ensureAuditPartitions } from '../../src/store/audit-partitions.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { idOf, seedLists } from '../support/listed-rows.ts';
 import { exampleRows, insertRows, now } from '../support/rows.ts';

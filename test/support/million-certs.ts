@@ -1,7 +1,7 @@
 // A service that has run for years: a million issued certs and all that goes with them, made in the database itself. What
 // would hurt a list that filters is there: ids whose rows lie far from where a walk through another index begins.
 import { type RawBuilder, sql } from 'kysely';
-import { ensureAuditPartitions } from '../../src/store/audit.ts';
+import { ensureAuditPartitions } from '../../src/store/audit-partitions.ts';
 import type { Db } from '../../src/store/database.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { DAY_MS } from './clock.ts';
