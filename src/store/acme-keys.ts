@@ -1,11 +1,12 @@
 // Statements on acme_keys: account keys, which are the accounts of RFC 8555.
-import { type Selectable, sql, type Updateable } from 'kysely';
+import type { Selectable, Updateable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveAcmeKey } from './move.ts';
 import { type Fence, isChangeable, isWithin, ownedColumns } from './origin.ts';
+import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['acme_keys']>;

@@ -1,7 +1,8 @@
 // Orders as the account that made them reads them: every statement names the account (ACC-13, SEC-38).
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import { columnsOf } from './columns.ts';
 import { gatheredOn } from './gathered.ts';
+import { type Statement, sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 /** Whose the rows have to be. */
@@ -32,12 +33,14 @@ const COLUMNS = [
   'issued_cert_id',
 ] as const satisfies readonly (keyof Row)[];
 
+const orderColumns = columnsOf('o', COLUMNS);
+
 type OwnOrderRow = AcmeOrderRow & Held;
 
 /** Undefined where the account has no such order. Many at once are one statement. */
 export const findAcmeOrder = gatheredOn<OwnAsk, OwnOrderRow | undefined>(async (db, asks) => {
   const { rows } = await sql<OwnOrderRow & { readonly asked: number }>`
-    select asked.position::integer as asked, ${columnsOf('o', COLUMNS)},
+    select asked.position::integer as asked, ${orderColumns},
            o.acme_key_id, o.directory_id,
            array(select authorization_id from order_authorizations
                   where order_id = o.id order by position) as authorization_ids
@@ -48,6 +51,6 @@ export const findAcmeOrder = gatheredOn<OwnAsk, OwnOrderRow | undefined>(async (
 });
 
 /** As `asked`, with the place of each in the list. */
-export const askedFor = (asks: readonly OwnAsk[]): RawBuilder<unknown> => sql`
+export const askedFor = (asks: readonly OwnAsk[]): Statement<unknown> => sql`
   unnest(${asks.map(({ id }) => id)}::uuid[], ${asks.map(({ accountId }) => accountId)}::uuid[])
     with ordinality as asked (id, acme_key_id, position)`;

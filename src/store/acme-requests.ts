@@ -1,9 +1,10 @@
 // What a request of an ACME client stands on, in one round trip: the directory that a slug leads to, and an account.
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db } from './database.ts';
 import { type DirectoryRow, directoryColumns } from './directories.ts';
 import { gatheredOn, gatheredRows } from './gathered.ts';
 import type { NonceClaim, NonceClaimed } from './nonces.ts';
+import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 const ACCOUNT_COLUMNS = [

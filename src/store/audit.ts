@@ -1,6 +1,7 @@
 // The audit log: appending to it.
-import { type Insertable, type RawBuilder, sql } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { Db } from './database.ts';
+import { type Statement, sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 export type AuditRecord = {
@@ -31,7 +32,7 @@ export async function appendAudit(db: Db, ...records: readonly AuditRecord[]): P
 }
 
 /** Writes a record for the only row of `source`, or none where it has no row: a part of the statement that makes the change. */
-export const auditOf = (source: RawBuilder<unknown>, record: AuditRecord): RawBuilder<unknown> => sql`
+export const auditOf = (source: Statement<unknown>, record: AuditRecord): Statement<unknown> => sql`
   insert into audit (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)
   select ${record.id}::uuid, ${record.actorKind}::text, ${record.actor}::text, ${record.action}::text,
          ${record.objectKind}::text, ${record.objectId ?? null}::uuid, ${record.requestId ?? null}::text,
@@ -40,9 +41,9 @@ export const auditOf = (source: RawBuilder<unknown>, record: AuditRecord): RawBu
 
 /** The same for a source of several rows: each record is written if the row whose id it is `of` is there. */
 export const auditOfEach = (
-  source: RawBuilder<unknown>,
+  source: Statement<unknown>,
   records: readonly (AuditRecord & { readonly of: string })[],
-): RawBuilder<unknown> => sql`
+): Statement<unknown> => sql`
   insert into audit (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)
   select record.id, "actorKind", actor, action, "objectKind", "objectId", "requestId", detail
     from json_to_recordset(${JSON.stringify(records)}::json)

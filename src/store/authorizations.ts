@@ -1,11 +1,12 @@
 // Authorizations and challenges as the account that holds them reads them, and the end of an authorization.
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import { challengeLifecycle } from '../lifecycles/challenge.ts';
 import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
 import { askedFor, type Held, type Holder, type OwnAsk } from './acme-orders.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredOn } from './gathered.ts';
+import { type Statement, sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 
 type Authorization = Selectable<Tables['authorizations']>;
@@ -50,7 +51,7 @@ export const challengeColumns = sql`
   k.id as acme_key_id, k.directory_id`;
 
 /** An account has one directory for life; both are named all the same (SEC-38). */
-export const heldBy = ({ accountId, directoryId }: Holder): RawBuilder<unknown> => sql`
+export const heldBy = ({ accountId, directoryId }: Holder): Statement<unknown> => sql`
   a.acme_key_id = ${accountId}
   and exists (select from acme_keys k where k.id = a.acme_key_id and k.directory_id = ${directoryId})`;
 

@@ -1,7 +1,7 @@
 // Certificates as the accounts that ordered them download them: the leaf, and the CA certs that chains of it can be made of.
-import { sql } from 'kysely';
 import { askedFor, type Held, type OwnAsk } from './acme-orders.ts';
 import { gatheredOn, gatheredRows } from './gathered.ts';
+import { sql } from './statement.ts';
 
 /** A CA cert that can stand in a chain. */
 export type ChainLink = {

@@ -1,11 +1,12 @@
 // Challenges that are due for validation, and what becomes of them, their authorizations and orders. Locks orders first,
 // then the authorization, then the challenge; who has lost the lease, or comes after another result, changes nothing.
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import { challengeLifecycle } from '../lifecycles/challenge.ts';
 import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { type Claim, type Claiming, claimStatement, type DueRows } from './due.ts';
+import { type Statement, sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 
 type Challenge = Selectable<Tables['challenges']>;
@@ -149,29 +150,29 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
   return rows.length > 0;
 }
 
-const ordersOf = (authorizationId: string): RawBuilder<unknown> => sql`
+const ordersOf = (authorizationId: string): Statement<unknown> => sql`
   select o.id from order_authorizations oa join orders o on o.id = oa.order_id
    where oa.authorization_id = ${authorizationId} order by o.id for update of o`;
 
 /** Its orders first, then the authorization itself where it is still to be decided. */
-const lockingOpen = (authorizationId: string, now: Date): RawBuilder<unknown> => sql`
+const lockingOpen = (authorizationId: string, now: Date): Statement<unknown> => sql`
   held as materialized (${ordersOf(authorizationId)}),
   undecided as materialized (
     select id from authorizations
      where id = ${authorizationId} and state = 'pending' and expires_at > ${now} and (select count(*) from held) >= 0
        for update)`;
 
-const leased = ({ id, attempt }: Claim): RawBuilder<unknown> => sql`
+const leased = ({ id, attempt }: Claim): Statement<unknown> => sql`
   select id from challenges where id = ${id} and attempts = ${attempt} and state = ${processing}`;
 
-type Finished = { readonly validatedAt: RawBuilder<unknown>; readonly error: RawBuilder<unknown> };
+type Finished = { readonly validatedAt: Statement<unknown>; readonly error: Statement<unknown> };
 
 /** All challenges of the authorization that are looked for. */
 const finish = (
   { authorization_id }: ChallengeClaim,
-  state: RawBuilder<unknown>,
+  state: Statement<unknown>,
   { validatedAt, error }: Finished,
-): RawBuilder<unknown> => sql`
+): Statement<unknown> => sql`
   update challenges set state = ${state}, validated_at = ${validatedAt}, error = ${error},
                         failures = null, due_at = null, lease_until = null
    where authorization_id = ${authorization_id} and state = any(${sourcesOf(challengeLifecycle, 'valid')})

@@ -1,11 +1,11 @@
 // The response of a client to a challenge.
-import { type RawBuilder, sql } from 'kysely';
 import type { ChallengeType } from '../lifecycles/challenge.ts';
 import type { Holder } from './acme-orders.ts';
 import { type ChallengeRow, challengeColumns, heldBy } from './authorizations.ts';
 import { type ChallengeClaim, surroundings } from './challenge-results.ts';
 import type { Db } from './database.ts';
 import { type BucketKind, failuresOf, hasToken } from './rate-limits.ts';
+import { type Statement, sql } from './statement.ts';
 
 /** The task that probes challenges, as worker/tasks.ts names it. */
 const CHALLENGE = 'challenge';
@@ -55,9 +55,9 @@ const beginning = <Row>(
   holder: Holder,
   id: string,
   { now, thumbprint, accountUrl, offered, failures }: Response,
-  leased: RawBuilder<unknown>,
-  columns: RawBuilder<unknown>,
-): RawBuilder<Row> => sql<Row>`
+  leased: Statement<unknown>,
+  columns: Statement<unknown>,
+): Statement<Row> => sql<Row>`
   with a as (
     select a.* from challenges c join authorizations a on a.id = c.authorization_id
      where c.id = ${id} and a.state = 'pending' and a.expires_at > ${now} and ${heldBy(holder)}

@@ -6,6 +6,7 @@ import { gatherOn } from './gathered.ts';
 import { type ChannelHandlers, Listener, type ListenerEvents } from './listener.ts';
 import { ConnectionPool, type PoolLimits, type PoolUse } from './pool.ts';
 import { SharedConnection } from './shared-connection.ts';
+import { sendBy } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { runTransaction, secureRandom, type TransactionOptions } from './transaction.ts';
 
@@ -55,7 +56,10 @@ export class Database {
     this.#pool = new ConnectionPool(target, limits, applicationName, onConnectionLost);
     this.db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#pool }) });
     this.#shared = new SharedConnection(() => this.#pool.connectShared());
-    gatherOn(this.db, new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) }));
+    const shared = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) });
+    gatherOn(this.db, shared);
+    sendBy(this.db, this.#pool);
+    sendBy(shared, this.#shared);
     this.address = this.#pool.address;
     this.#random = random;
   }

@@ -1,6 +1,6 @@
 // Rows that are due for background work: claimed under a lease, so that what a dead worker had begun is taken up by another.
-import { type RawBuilder, sql } from 'kysely';
 import type { Db } from './database.ts';
+import { type Statement, sql, verbatim } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 /** A row under the lease of its claimer; `attempt` tells this claim from later ones. */
@@ -12,7 +12,7 @@ export type DueRows = {
   readonly dueAt: string;
   readonly leaseUntil: string;
   readonly attempts: string;
-  readonly where: RawBuilder<unknown>;
+  readonly where: Statement<unknown>;
 };
 
 export type Claiming = { readonly now: Date; readonly leaseUntil: Date; readonly limit: number };
@@ -28,9 +28,8 @@ export function claimStatement(
   rows: DueRows,
   { now, leaseUntil, limit }: Claiming,
   columns: readonly string[] = [],
-): RawBuilder<Claim> {
+): Statement<Claim> {
   const { table, due, lease, attempts } = columnsOf(rows);
-  const returned = [sql`id`, sql`${attempts} as attempt`, ...columns.map((column) => sql.ref(column))];
   // Claims need not survive a crash: the row is still due then.
   return sql<Claim>`
     update ${table} set ${lease} = ${leaseUntil}, ${attempts} = ${attempts} + 1
@@ -38,7 +37,7 @@ export function claimStatement(
                    where ${due} <= ${now} and (${lease} is null or ${lease} <= ${now}) and ${rows.where}
                    order by ${due} limit ${limit} for update skip locked)
        and set_config('synchronous_commit', 'off', true) is not null
-    returning ${sql.join(returned)}`;
+    returning id, ${attempts} as attempt${verbatim(columns.map((column) => `, ${quoted(column)}`).join(''))}`;
 }
 
 /** Gives the row back, due at another time. Changes nothing when the lease was lost. */
@@ -50,8 +49,10 @@ export async function postponeDue(db: Db, rows: DueRows, { id, attempt }: Claim,
 }
 
 const columnsOf = ({ table, dueAt, leaseUntil, attempts }: DueRows) => ({
-  table: sql.table(table),
-  due: sql.ref(dueAt),
-  lease: sql.ref(leaseUntil),
-  attempts: sql.ref(attempts),
+  table: verbatim(quoted(table)),
+  due: verbatim(quoted(dueAt)),
+  lease: verbatim(quoted(leaseUntil)),
+  attempts: verbatim(quoted(attempts)),
 });
+
+const quoted = (name: string): string => `"${name}"`;

@@ -1,11 +1,12 @@
 // Statements on external_bindings: EAB tokens.
-import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
+import type { Insertable, Selectable, SqlBool, Updateable } from 'kysely';
 import { type AuditRecord, auditOf } from './audit.ts';
 import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredOn, gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { type Fence, isChangeable, isWithin, notifyOwners, ownedColumns } from './origin.ts';
+import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['external_bindings']>;
@@ -60,8 +61,8 @@ export async function insertExternalBinding(
       select id, slug from directories where id = ${binding.directory_id} and deleted_at is null for share),
     inserted as (
       insert into external_bindings (id, origin, created_at, directory_id, name, key_id, mac_sealed, order_validations)
-      select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name}::text,
-             ${binding.key_id}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
+      select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name ?? null}::text,
+             ${binding.key_id ?? null}::text, ${binding.mac_sealed}::bytea, ${binding.order_validations}::text
         from directory
       returning ${columnsOf('external_bindings', externalBindingColumns)}),
     recorded as (${auditOf(sql`inserted`, record)})
@@ -125,8 +126,8 @@ export function listExternalBindingRows(
   if (typeof acmeKeyId === 'string') {
     const own = all.where('acme_key_id', '=', acmeKeyId);
     // Hidden from the planner, whom it would lead through all tokens of the directory.
-    const isThere = sql<SqlBool>`coalesce(directory_id = ${directoryId}, false)`;
-    const shown = directoryId === undefined ? own : own.where(isThere);
+    const isThere = (id: string) => sql<SqlBool>`coalesce(directory_id = ${id}, false)`;
+    const shown = directoryId === undefined ? own : own.where(isThere(directoryId));
     return readPage(db, shown, { table: 'external_bindings', columns }, page);
   }
   const query = acmeKeyId === null ? all.where('acme_key_id', 'is', null) : all;

@@ -1,5 +1,5 @@
 // Statements of finalize: everything that decides over an order in one read, and the two that reserve and complete it.
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
 import type { AuthorizationState } from '../lifecycles/authorization.ts';
 import type { ChallengeType } from '../lifecycles/challenge.ts';
@@ -11,6 +11,7 @@ import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
 import type { DueRows } from './due.ts';
 import { gatheredOn } from './gathered.ts';
+import { sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 import { keyLock } from './used-keys.ts';
 
@@ -68,10 +69,12 @@ const ORDER = [
   'csr_sha256',
 ] as const satisfies readonly (keyof Order)[];
 
+const orderColumns = columnsOf('o', ORDER);
+
 /** Undefined where the account has no such order. Many at once are one statement. */
 export const findOrderForFinalize = gatheredOn<OwnAsk, FinalizeRow | undefined>(async (db, asks) => {
   const { rows } = await sql<FinalizeRow & { readonly asked: number }>`
-    select asked.position::integer as asked, ${columnsOf('o', ORDER)},
+    select asked.position::integer as asked, ${orderColumns},
            k.state as account_state, k.order_validations, d.version as directory_version,
            s.id as issuer_id, s.name as issuer_name, s.state as issuer_state,
            s.deleted_at is not null as issuer_deleted, s.cert_type as issuer_cert_type,

@@ -1,7 +1,8 @@
 // The CA certs that directories issue from, as every order needs them: many that are asked for at once are one round trip.
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import { gatheredReads } from './gathered.ts';
 import { LONGEST_CHAIN } from './signing-certs.ts';
+import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['signing_certs']>;

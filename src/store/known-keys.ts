@@ -1,7 +1,8 @@
 // What is known of public keys, in one statement: what it is used for, and the account that has or had it.
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
 import { gatheredOn } from './gathered.ts';
+import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Account = Selectable<Tables['acme_keys']>;

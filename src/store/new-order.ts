@@ -1,10 +1,10 @@
 // The statements that make orders and authorizations: each is one, so that nothing that they lean on changes meanwhile.
-import { type RawBuilder, sql } from 'kysely';
 import type { AuthorizationState } from '../lifecycles/authorization.ts';
 import type { ChallengeState, ChallengeType } from '../lifecycles/challenge.ts';
 import type { AcmeOrderRow } from './acme-orders.ts';
 import type { Db } from './database.ts';
 import { replacement } from './renewal-info.ts';
+import { type Statement, sql, verbatim } from './statement.ts';
 
 /** Rows as they were read when it was decided. */
 export type Seen = {
@@ -46,7 +46,7 @@ export type InsertedOrder = Pick<AcmeOrderRow, 'state' | 'expires_at' | 'authori
  * for it in a day, and no index knows which are valid. Compared as rows, because only the index of all five columns
  * gives that order: by equal columns Postgres might as well walk through everybody's by expiry.
  */
-const MOST_LOOKED_AT = 100;
+const MOST_LOOKED_AT = verbatim('100');
 
 /**
  * Makes an order with an authorization for each of its identifiers: a valid one that serves (ORD-22, ORD-23), else a new
@@ -81,7 +81,7 @@ export async function insertOrder(
                and (acme_key_id, type, value, wildcard, expires_at)
                    <= (account.id, wanted.type, wanted.value, wanted.wildcard, 'infinity'::timestamptz)
              order by acme_key_id desc, type desc, value desc, wildcard desc, expires_at desc
-             limit ${sql.lit(MOST_LOOKED_AT)}) begun
+             limit ${MOST_LOOKED_AT}) begun
            where state = 'valid' and auto = ${auto} and validated_at > ${reuse.validatedAfter}
            order by expires_at desc limit 1) best
         join authorizations a on a.id = best.id and a.state = 'valid'
@@ -126,17 +126,17 @@ export async function insertAuthorization(db: Db, seen: Seen, wanted: NewAuthori
 }
 
 /** One row where the order replaces nothing of ours, or is now the one that does. */
-const replacing = ({ id, replacedCertId }: NewOrder, now: Date): RawBuilder<unknown> =>
+const replacing = ({ id, replacedCertId }: NewOrder, now: Date): Statement<unknown> =>
   replacedCertId === undefined ? sql`select` : replacement(replacedCertId, id, now, sql`exists (select from seen)`);
 
 /** Whoever changes the account waits until the statement is committed, or is seen by it. */
-const accountAsSeen = ({ account, directory }: Seen): RawBuilder<unknown> => sql`
+const accountAsSeen = ({ account, directory }: Seen): Statement<unknown> => sql`
   select k.id, k.directory_id from acme_keys k join directories d on d.id = k.directory_id
    where k.id = ${account.id} and k.version = ${account.version} and k.state = 'valid'
      and d.id = ${directory.id} and d.version = ${directory.version} and d.deleted_at is null
      for share of k`;
 
-function authorized({ createdAt, expiresAt, auto }: NewAuthorizations, from: RawBuilder<unknown>): RawBuilder<unknown> {
+function authorized({ createdAt, expiresAt, auto }: NewAuthorizations, from: Statement<unknown>): Statement<unknown> {
   const state: AuthorizationState = auto ? 'valid' : 'pending';
   return sql`
     authorized as (
@@ -149,7 +149,7 @@ function authorized({ createdAt, expiresAt, auto }: NewAuthorizations, from: Raw
       returning id)`;
 }
 
-function offered({ createdAt, auto, list }: NewAuthorizations): RawBuilder<unknown> {
+function offered({ createdAt, auto, list }: NewAuthorizations): Statement<unknown> {
   const challenges = list.flatMap(({ id, challenges }) => challenges.map((row) => ({ ...row, authorizationId: id })));
   const state: ChallengeState = auto ? 'valid' : 'pending';
   return sql`

@@ -1,8 +1,8 @@
 // Statements on nonce_keys and spent_nonces. Both are unlogged: what is written waits for no disk, and a crash empties
 // them together. Nonces are spent by the statement that a signed request begins with.
-import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import { gatheredReads } from './gathered.ts';
+import { sql } from './statement.ts';
 
 export type NonceKey = { readonly kid: string; readonly key: Buffer };
 

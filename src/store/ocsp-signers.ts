@@ -1,7 +1,8 @@
 // Statements on ocsp_signers: the keys and certificates that sign OCSP answers for each CA.
-import { type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import type { Claim, DueRows } from './due.ts';
+import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['ocsp_signers']>;

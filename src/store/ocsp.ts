@@ -1,6 +1,6 @@
 // What OCSP says of certificates, read for every answer: many that are asked for at once are one round trip.
-import { sql } from 'kysely';
 import { gatheredOn } from './gathered.ts';
+import { sql } from './statement.ts';
 
 export type OcspAsk = { readonly signingCertId: string; readonly serial: Buffer };
 

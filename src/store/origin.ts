@@ -1,6 +1,7 @@
 // Who made a row: the columns that say it, and the guards of statements that change rows.
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { SqlBool } from 'kysely';
 import type { Tx } from './database.ts';
+import { type Statement, sql } from './statement.ts';
 
 /** What every row that a custom resource may own has, for who is about to change it. */
 export const ownedColumns = [
@@ -21,7 +22,7 @@ export const isChangeable = sql<SqlBool>`(origin <> 'kubernetes' or orphaned_at 
 export type Fence = { readonly uid: string; readonly generation: number };
 
 /** Rows of this custom resource, unless a later state of it has written them. */
-export const isWithin = ({ uid, generation }: Fence): RawBuilder<SqlBool> =>
+export const isWithin = ({ uid, generation }: Fence): Statement<SqlBool> =>
   sql`(origin = 'kubernetes' and orphaned_at is null and origin_uid = ${uid} and origin_generation <= ${generation})`;
 
 /** Whether /v1, or the custom resource of this fence, may change the row. */

@@ -94,6 +94,16 @@ export class ConnectionPool {
     return this.#withEncryption(() => this.#pool.connect());
   }
 
+  /** A statement that stands alone, on a connection of the pool. */
+  async query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+    const client = await this.connect();
+    try {
+      return await client.query(text, values);
+    } finally {
+      client.release();
+    }
+  }
+
   /** A connection outside the pool; to be ended. Throws DatabaseUnavailable. */
   connectAlone(): Promise<pg.Client> {
     return this.#open(this.#config);

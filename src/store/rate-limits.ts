@@ -1,8 +1,9 @@
 // Statements on rate_limits: token buckets, each one time. A bucket is full at `full_at`; a token taken moves that on by
 // what one token takes to come back, and an empty bucket is full in the time of the whole rate.
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { SqlBool } from 'kysely';
 import type { Db } from './database.ts';
 import { gatheredWrites } from './gathered.ts';
+import { type Statement, sql } from './statement.ts';
 
 /** Buckets of one size. */
 export type BucketKind = {
@@ -107,7 +108,7 @@ export async function missingTokenUntil(db: Db, bucket: Bucket, now: Date): Prom
 export const failuresOf = (acmeKeyId: string): string => `${acmeKeyId} `;
 
 /** Whether there is a token now, for a statement that does nothing without one. */
-export const hasToken = (kind: BucketKind, subject: RawBuilder<unknown>, now: Date): RawBuilder<SqlBool> => sql`
+export const hasToken = (kind: BucketKind, subject: Statement<unknown>, now: Date): Statement<SqlBool> => sql`
   not exists (select from rate_limits
                where kind = ${kind.kind} and subject = ${subject}
                  and full_at + ${tokenOf(kind)} > ${new Date(now.getTime() + kind.perMs)}::timestamptz)`;

@@ -1,11 +1,12 @@
 // The statement that registers account keys: all that came at once in one, so that they are flushed to the disk together.
-import { type Insertable, sql } from 'kysely';
+import type { Insertable } from 'kysely';
 import { type AcmeKeyRow, acmeKeyColumns } from './acme-keys.ts';
 import { type AuditRecord, auditOfEach } from './audit.ts';
 import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
 import { gatheredWrites, orEachAlone } from './gathered.ts';
 import { type Fence, isChangeable, type Owner } from './origin.ts';
+import { sql, verbatim } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Insertable<Tables['acme_keys']>;
@@ -49,7 +50,12 @@ const given = {
 } as const satisfies Partial<Record<keyof Row, string>>;
 
 const names = Object.keys(given);
-const typedColumns = sql.join(Object.entries(given).map(([name, type]) => sql`${sql.ref(name)} ${sql.raw(type)}`));
+const columns = verbatim(names.join(', '));
+const typedColumns = verbatim(
+  Object.entries(given)
+    .map(([name, type]) => `${name} ${type}`)
+    .join(', '),
+);
 
 /**
  * Registers a key with the records of it: holds the directory against deletion, spends the EAB token where one stands for
@@ -99,7 +105,7 @@ async function insertAcmeKeys(db: Db, asks: readonly Registration[]) {
        order by wanted.thumbprint
       returning acme_key_id),
     made as (
-      insert into acme_keys (state, ${sql.join(names.map((name) => sql.ref(name)))})
+      insert into acme_keys (state, ${columns})
       select 'valid', ${columnsOf('wanted', names)} from wanted join claimed on claimed.acme_key_id = wanted.id
       returning ${columnsOf('acme_keys', acmeKeyColumns)}),
     recorded as (${auditOfEach(sql`made`, asks.flatMap(recordsOf))})

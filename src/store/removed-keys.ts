@@ -1,7 +1,7 @@
 // Keys of deleted CA certs that are still in the key store.
-import { sql } from 'kysely';
 import type { Db } from './database.ts';
 import type { Claim, DueRows } from './due.ts';
+import { sql } from './statement.ts';
 
 export const removedKeys: DueRows = {
   table: 'signing_certs',

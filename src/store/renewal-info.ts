@@ -1,6 +1,7 @@
 // Statements on certificates that are to be renewed: found by the names that renewal information has for them.
-import { type RawBuilder, type Selectable, type SqlBool, sql } from 'kysely';
+import type { Selectable, SqlBool } from 'kysely';
 import type { Db } from './database.ts';
+import { type Statement, sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Certs = Selectable<Tables['issued_certs']>;
@@ -47,14 +48,14 @@ export const replacement = (
   certId: string,
   orderId: string,
   now: Date,
-  condition: RawBuilder<SqlBool>,
-): RawBuilder<unknown> => sql`
+  condition: Statement<SqlBool>,
+): Statement<unknown> => sql`
   update issued_certs set replaced_by = ${orderId}::uuid
    where id = ${certId} and ${condition} and (${isFree(sql`replaced_by`, now)})
   returning id`;
 
 /** ARI-8. An order that is gone was not invalid: those take their tie with them. */
-const isFree = (replacedBy: RawBuilder<unknown>, now: Date): RawBuilder<SqlBool> => sql`
+const isFree = (replacedBy: Statement<unknown>, now: Date): Statement<SqlBool> => sql`
   ${replacedBy} is null or exists (
     select from orders where orders.id = ${replacedBy}
        and (orders.state = 'invalid' or (orders.state in ('pending', 'ready') and orders.expires_at <= ${now})))`;

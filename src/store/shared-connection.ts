@@ -25,6 +25,11 @@ export class SharedConnection {
     return { query: client.query.bind(client), release: () => undefined };
   }
 
+  async query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+    const client = await this.#current();
+    return client.query(text, values);
+  }
+
   async end(): Promise<void> {
     this.#isEnded = true;
     const client = await this.#client?.catch(() => undefined);

@@ -1,7 +1,8 @@
 // Statements on used_keys: every key that is or was an account's, or is known to be compromised. Its primary key decides
 // who of several is first to use a key.
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { Db, Tx } from './database.ts';
+import { type Statement, sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 export type KeyUse = Pick<Selectable<Tables['used_keys']>, 'why' | 'acme_key_id'>;
@@ -18,7 +19,7 @@ export async function isCertificateKey(db: Db, thumbprint: Buffer): Promise<bool
 }
 
 /** The advisory lock of a key, as the trigger used_keys_not_of_certificate takes it; its second number begins the thumbprint. */
-export const keyLock = (thumbprint: Buffer): RawBuilder<unknown> => sql`7638, ${thumbprint.readInt32BE(0)}::integer`;
+export const keyLock = (thumbprint: Buffer): Statement<unknown> => sql`7638, ${thumbprint.readInt32BE(0)}::integer`;
 
 /** Until the transaction ends nobody reserves an order with the key; who is doing so is waited for. */
 export async function lockKey(tx: Tx, thumbprint: Buffer): Promise<void> {
