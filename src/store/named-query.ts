@@ -1,6 +1,7 @@
 // A named statement whose rows are described once per connection: Postgres sends the names and types of the columns only
 // when it is asked for them, and for a prepared statement they never change.
 import pg from 'pg';
+import { parameterValue } from './parameter-values.ts';
 
 declare module 'pg' {
   // What the driver calls of its queries, and what they hold.
@@ -61,7 +62,7 @@ export class NamedQuery extends pg.Query {
     shapes: Shapes,
     done: (error: unknown, result: pg.QueryResult) => void,
   ) {
-    super(text, values, done);
+    super(text, values.map(parameterValue), done);
     this.name = name;
     this.#shapes = shapes;
   }
