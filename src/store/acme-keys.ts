@@ -36,7 +36,7 @@ export const acmeKeyColumns = [
 const slugOfDirectory = sql<string>`(select slug from directories where id = acme_keys.directory_id)`.as('slug');
 
 export const findAcmeKey = gatheredRows<AcmeKeyRow>((db, ids) =>
-  db.selectFrom('acme_keys').select(acmeKeyColumns).select(slugOfDirectory).where('id', '=', ids).execute(),
+  db.selectFrom('acme_keys').select(acmeKeyColumns).select(slugOfDirectory).where('id', '=', ids),
 );
 
 export function listAcmeKeyRows(

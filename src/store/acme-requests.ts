@@ -64,12 +64,11 @@ export const findDirectoryWithSlugs = gatheredRows<DirectoryRow & { readonly slu
                            where directory_id = directories.id and released_at is null order by slug)`.as('slugs'),
     )
     .where('id', '=', ids)
-    .where('deleted_at', 'is', null)
-    .execute(),
+    .where('deleted_at', 'is', null),
 );
 
 export const findAccountRow = gatheredRows<AcmeAccountRow>((db, ids) =>
-  db.selectFrom('acme_keys').select(ACCOUNT_COLUMNS).where('id', '=', ids).execute(),
+  db.selectFrom('acme_keys').select(ACCOUNT_COLUMNS).where('id', '=', ids),
 );
 
 /** What a signed request begins with. */

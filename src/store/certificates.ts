@@ -57,5 +57,5 @@ export const findDownload = gatheredOn<OwnAsk, DownloadRow | undefined>(async (d
 export type CaCertificateRow = { readonly id: string; readonly der: Buffer | null };
 
 export const findCaCertificate = gatheredRows<CaCertificateRow>((db, ids) =>
-  db.selectFrom('signing_certs').select(['id', 'der']).where('id', '=', ids).execute(),
+  db.selectFrom('signing_certs').select(['id', 'der']).where('id', '=', ids),
 );

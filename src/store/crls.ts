@@ -1,8 +1,8 @@
 // Statements on crls: the list of revocations that each CA signs, marked, claimed, replaced and read.
-import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import type { Claim, Claiming } from './due.ts';
 import { gatheredReads, gatheredRows } from './gathered.ts';
+import { type Statement, sql } from './statement.ts';
 
 /** The task that builds CRLs, as worker/tasks.ts names it. */
 const TASK = 'crl';
@@ -64,7 +64,7 @@ export const markStaleCrls = (db: Db, now: Date, lateMs: number): Promise<void> 
     now,
   );
 
-async function mark(db: Db, ids: RawBuilder<unknown>, now: Date, dueAt: Date): Promise<void> {
+async function mark(db: Db, ids: Statement<unknown>, now: Date, dueAt: Date): Promise<void> {
   await sql`
     with asynchronous as materialized (select set_config('synchronous_commit', 'off', true))
     insert into crls (signing_cert_id, dirty_since, due_at)
@@ -174,22 +174,21 @@ export async function storeUploadedCrl(tx: Tx, crl: Omit<NewCrl, 'seenNumber'>):
 }
 
 /** Which CRL there is for a CA, without its bytes. */
-export const findCrlVersion = gatheredRows<CrlVersion>(async (db, ids) => {
-  const { rows } = await sql<CrlVersion>`
+export const findCrlVersion = gatheredRows<CrlVersion>(
+  (_db, ids) => sql<CrlVersion>`
     select signing_cert_id as id, number, this_update, next_update
-      from crls where signing_cert_id = ${ids} and number is not null`.execute(db);
-  return rows;
-});
+      from crls where signing_cert_id = ${ids} and number is not null`,
+);
 
 export const crlKey = ({ id, number }: Pick<CrlVersion, 'id' | 'number'>): string => `${id} ${number}`;
 
 /** The bytes of a version, by crlKey; undefined once it was replaced. */
 export const findCrlBytes = gatheredReads<Buffer>(async (db, keys) => {
   const parts = keys.map((key) => key.split(' '));
+  const column = (at: 0 | 1) => parts.map((part) => part[at] ?? null);
   const { rows } = await sql<{ readonly id: string; readonly number: string; readonly der: Buffer }>`
     select c.signing_cert_id as id, c.number, c.der
-      from unnest(${parts.map(([id]) => id)}::uuid[], ${parts.map(([, number]) => number)}::numeric[])
-             as wanted (id, number)
+      from unnest(${column(0)}::uuid[], ${column(1)}::numeric[]) as wanted (id, number)
       join crls c on c.signing_cert_id = wanted.id and c.number = wanted.number`.execute(db);
   return new Map(rows.map((row) => [crlKey(row), row.der]));
 });

@@ -47,7 +47,7 @@ export const insertDirectory = (tx: Tx, directory: Insertable<Tables['directorie
 
 /** Undefined for a deleted one too. */
 export const findDirectory = gatheredRows<DirectoryRow>((db, ids) =>
-  db.selectFrom('directories').select(directoryColumns).where('id', '=', ids).where('deleted_at', 'is', null).execute(),
+  db.selectFrom('directories').select(directoryColumns).where('id', '=', ids).where('deleted_at', 'is', null),
 );
 
 export function listDirectoryRows(

@@ -78,8 +78,7 @@ export const findExternalBinding = gatheredRows<ExternalBindingRow>((db, ids) =>
     .select(externalBindingColumns)
     .select(slugOfDirectory)
     .where('id', '=', ids)
-    .where('deleted_at', 'is', null)
-    .execute(),
+    .where('deleted_at', 'is', null),
 );
 
 /** The token that an ACME client names by its kid, used ones too. Undefined for one of another directory, or a deleted one. */

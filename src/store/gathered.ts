@@ -1,8 +1,9 @@
 // Calls that come in one turn of the event loop, or while others are under way, go together in one statement: one round
 // trip for many callers, and never an old answer, since a statement begins after everybody whom it answers has asked.
-import { type RawBuilder, sql } from 'kysely';
+import type { Compilable } from 'kysely';
 import type { Db } from './database.ts';
 import { DatabaseError } from './database-error.ts';
+import { type Statement, send, sql } from './statement.ts';
 
 /** What one statement does for many; it gives what tells each of them its own answer. */
 type Run<Ask, Answer> = (asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>;
@@ -24,9 +25,9 @@ export function gatheredCalls<Ask, Answer>(run: Run<Ask, Answer>): (ask: Ask) =>
     const batch = next;
     next = undefined;
     underWay++;
-    run(batch.asks)
+    void run(batch.asks)
       .then(batch.resolve, batch.reject)
-      .finally(() => {
+      .then(() => {
         underWay--;
         begin();
       });
@@ -116,17 +117,26 @@ const sharedHandle = (db: Db): Db => sharedHandles.get(db) ?? db;
 function perDatabase<Ask, Answer>(gather: (db: Db) => (ask: Ask) => Promise<Answer>, handleOf = sharedHandle) {
   const asks = new WeakMap<Db, (ask: Ask) => Promise<Answer>>();
   return (db: Db, ask: Ask): Promise<Answer> => {
-    const gatheredAsk = asks.get(db) ?? gather(handleOf(db));
+    const known = asks.get(db);
+    if (known !== undefined) return known(ask);
+    const gatheredAsk = gather(handleOf(db));
     asks.set(db, gatheredAsk);
     return gatheredAsk(ask);
   };
 }
 
-/** Reads of rows by their id. */
+/** Reads of rows by their id. The query is built once for a handle: the ids alone are others each time. */
 export const gatheredRows = <Row extends { readonly id: string }>(
-  load: (db: Db, ids: RawBuilder<string>) => Promise<readonly Row[]>,
+  query: (db: Db, ids: Statement<string>) => Compilable<Row>,
 ): ((db: Db, id: string) => Promise<Row | undefined>) =>
-  gatheredReads(async (db, ids) => {
-    const rows = await load(db, sql<string>`any(${ids}::uuid[])`);
-    return new Map(rows.map((row) => [row.id, row]));
+  perDatabase((db) => {
+    const { sql: text, parameters } = query(db, sql<string>`any(${IDS}::uuid[])`).compile();
+    return gathered(async (ids) => {
+      const values = parameters.map((value) => (value === IDS ? ids : value));
+      const { rows } = await send<Row>(db, text, values);
+      return new Map(rows.map((row) => [row.id, row]));
+    });
   });
+
+/** Where the ids stand in a query. */
+const IDS: readonly string[] = [];

@@ -37,7 +37,7 @@ export const listedCertColumns = [
 const STORED = [...listedCertColumns, 'serial', 'der'] as const;
 
 export const findIssuedCert = gatheredRows<StoredCertRow>((db, ids) =>
-  db.selectFrom('issued_certs').select(STORED).where('id', '=', ids).execute(),
+  db.selectFrom('issued_certs').select(STORED).where('id', '=', ids),
 );
 
 /** By expiry, then id, where the filter speaks of expiry; else by id. Undefined when there is no row to begin after. */

@@ -48,8 +48,7 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
 
     /** Any of the calls of pg; only text with values is changed. */
     override query(...call: readonly unknown[]) {
-      const [text, values, ...rest] = call;
-      const statement = rest.length === 0 ? namedStatement(text, values) : undefined;
+      const statement = call.length <= 2 ? namedStatement(call[0], call[1]) : undefined;
       if (statement !== undefined) return this.#queryNamed(statement);
       const result = Reflect.apply(super.query, this, call);
       return result instanceof Promise ? result.catch((error: unknown) => this.#fail(error)) : result;

@@ -34,7 +34,7 @@ const SINGLE = [...listedOrderColumns, 'error', 'issued_cert_id'] as const;
 const MOST_OVERDUE = 10_000;
 
 export const findOrder = gatheredRows<SingleOrderRow>((db, ids) =>
-  db.selectFrom('orders').select(SINGLE).where('id', '=', ids).execute(),
+  db.selectFrom('orders').select(SINGLE).where('id', '=', ids),
 );
 
 /** For who is about to decide by its state. */

@@ -1,10 +1,17 @@
 // The sql tag of the statements that requests send. Kysely's makes a tree of each and the text out of that, every time;
 // here the text is made once, is found again by the templates that it is made of, and only the values are gathered.
-import { type AliasableExpression, type AliasedExpression, CompiledQuery, type QueryResult, sql as raw } from 'kysely';
+import {
+  type AliasableExpression,
+  type AliasedExpression,
+  type Compilable,
+  CompiledQuery,
+  type QueryResult,
+  sql as raw,
+} from 'kysely';
 import type pg from 'pg';
 import type { Db } from './database.ts';
 
-type Value = string | number | boolean | null | Date | Buffer | readonly Value[];
+type Value = string | number | bigint | boolean | null | Date | Buffer | readonly Value[];
 
 /** What sends the statements of a handle. */
 type Sender = { query(text: string, values: unknown[]): Promise<pg.QueryResult> };
@@ -25,6 +32,14 @@ export function verbatim(text: string): Statement<unknown> {
 /** Statements on this handle need nothing else of Kysely: those of a transaction or a session do. */
 export const sendBy = (db: Db, sender: Sender): void => void senders.set(db, sender);
 
+/** A text with all its values. */
+export async function send<Row>(db: Db, text: string, values: unknown[]): Promise<QueryResult<Row>> {
+  const sender = senders.get(db);
+  if (sender === undefined) return db.getExecutor().executeQuery<Row>(CompiledQuery.raw(text, values));
+  const { command, rowCount, rows } = await sender.query(text, values);
+  return changing.has(command) ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
+}
+
 /** Programs have few texts, and a bug must not fill the memory: what is beyond has its text made each time. */
 const MOST_PLACES = 2_000;
 const verbatims = new Map<string, Statement<unknown>>();
@@ -33,7 +48,7 @@ const senders = new WeakMap<Db, Sender>();
 /** Commands that say how many rows they have changed. */
 const changing: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
-export class Statement<Row> implements AliasableExpression<Row> {
+export class Statement<Row> implements AliasableExpression<Row>, Compilable<Row> {
   readonly #templates: readonly string[];
   readonly #parts: readonly (Value | Statement<unknown>)[];
 
@@ -42,14 +57,17 @@ export class Statement<Row> implements AliasableExpression<Row> {
     this.#parts = parts;
   }
 
-  async execute(db: Db): Promise<QueryResult<Row>> {
+  execute(db: Db): Promise<QueryResult<Row>> {
     const values: Value[] = [];
     const place = this.#gather(values, Place.root);
     place.text ??= this.#text();
-    const sender = senders.get(db);
-    if (sender === undefined) return db.getExecutor().executeQuery<Row>(CompiledQuery.raw(place.text, values));
-    const { command, rowCount, rows } = await sender.query(place.text, values);
-    return changing.has(command) ? { rows, numAffectedRows: BigInt(rowCount ?? 0) } : { rows };
+    return send<Row>(db, place.text, values);
+  }
+
+  compile(): CompiledQuery<Row> {
+    const values: Value[] = [];
+    this.#gather(values, Place.root);
+    return CompiledQuery.raw(this.#text(), values);
   }
 
   get expressionType(): Row | undefined {

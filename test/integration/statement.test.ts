@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Db } from '../../src/store/database.ts';
 import { DatabaseError, DatabaseUnavailable } from '../../src/store/database-error.ts';
-import { gatheredOn } from '../../src/store/gathered.ts';
+import { gatheredOn, gatheredRows } from '../../src/store/gathered.ts';
 import { sql } from '../../src/store/statement.ts';
 import { type TestDatabase, testDatabase } from '../support/database.ts';
 
@@ -50,6 +50,24 @@ describe.each(Object.entries(handles))('on %s', (_name, on) => {
       rows: [{ count: 0 }],
     });
   });
+});
+
+test('a read of rows by their id is built once for a handle, and answers for each id', async () => {
+  const [one, two, unknown] = [
+    '00000000-0000-0000-0000-000000000001',
+    '00000000-0000-0000-0000-000000000002',
+    '00000000-0000-0000-0000-000000000003',
+  ] as const;
+  let built = 0;
+  const find = gatheredRows<{ readonly id: string }>((_db, ids) => {
+    built++;
+    return sql`select id from unnest(${[one, two]}::uuid[]) as row (id) where id = ${ids}`;
+  });
+  const { db } = given.db;
+
+  expect(await find(db, one)).toEqual({ id: one });
+  expect(await Promise.all([two, unknown].map((id) => find(db, id)))).toEqual([{ id: two }, undefined]);
+  expect(built).toBe(1);
 });
 
 test('every connection is given back, also after a refusal', async () => {
