@@ -16,17 +16,20 @@ const decidedByAnother: StoredProblem = {
 };
 
 /**
- * The challenge was met: its authorization is valid, and orders that waited for nothing else are ready. False, and
- * nothing is changed, for a worker that lost its lease, or when the authorization is pending no more. Locks the orders,
+ * The challenge was met: its authorization is valid, and orders that waited for nothing else are ready. Since when; undefined,
+ * and nothing is changed, for a worker that lost its lease, or when the authorization is pending no more. Locks the orders,
  * the authorization and the challenge.
  */
-export const challengeMet = (ca: Ca, claim: ChallengeClaim, caaCheckedAt: Date | null): Promise<boolean> => {
+export async function challengeMet(
+  ca: Ca,
+  claim: ChallengeClaim,
+  caaCheckedAt: Date | null,
+): Promise<Date | undefined> {
   const now = ca.clock.now();
   const latestEnd = new Date(now.getTime() + AUTHORIZATION_LIFE_MS);
-  return settling(ca, claim, (db) =>
-    settleValid(db, claim, { now, latestEnd, caaCheckedAt, others: decidedByAnother }),
-  );
-};
+  const success = { now, latestEnd, caaCheckedAt, others: decidedByAnother };
+  return (await settling(ca, claim, (db) => settleValid(db, claim, success))) ? now : undefined;
+}
 
 /**
  * The challenge was not met: it is invalid, and so are its authorization and the orders that lean on it, if they are open

@@ -6,8 +6,11 @@ import type { ChallengeClaim } from '../store/challenge-results.ts';
 export type Place = {
   /** How long the claim is his. */
   readonly leaseMs: number;
-  /** Free again where nothing is claimed. Fulfilled when the work on it is over, whatever came of it. */
-  fill(claiming: Promise<ChallengeClaim | undefined>): Promise<void>;
+  /**
+   * Free again where nothing is claimed. Fulfilled when the try is over, with the time at which it validated the challenge,
+   * or with undefined whatever else came of it.
+   */
+  fill(claiming: Promise<ChallengeClaim | undefined>): Promise<Date | undefined>;
 };
 
 /** Undefined where there is no room. */

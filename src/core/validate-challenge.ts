@@ -24,7 +24,7 @@ type Finding =
   | { readonly outcome: 'busy' }
   | { readonly outcome: 'failed'; readonly problem: StoredProblem };
 
-type Outcome = Pick<ChallengeTried, 'outcome' | 'problem'>;
+type Outcome = Pick<ChallengeTried, 'outcome' | 'problem'> & { readonly validatedAt?: Date };
 
 /** Takes challenges that are due under a lease of this length. */
 export const claimChallenges = (ca: Ca, limit: number, leaseMs: number): Promise<readonly ChallengeClaim[]> => {
@@ -38,11 +38,12 @@ export const postponeChallenge = (ca: Ca, claim: Claim, dueAt: Date): Promise<vo
 
 /**
  * Makes one try. A success is settled at once, a failure after the last try; before that the challenge is due again
- * later. When the signal comes the challenge is given back. Locks nothing while it waits for the network.
+ * later. When the signal comes the challenge is given back. Locks nothing while it waits for the network. Gives when the
+ * challenge was validated; undefined where this try did not do it.
  */
-export async function validateChallenge(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<void> {
+export async function validateChallenge(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Date | undefined> {
   const elapsedMs = stopwatch();
-  const outcome = await tryOnce(ca, claim, signal);
+  const { validatedAt, ...outcome } = await tryOnce(ca, claim, signal);
   ca.events.challengeTried({
     id: formatId('chal', claim.id),
     type: claim.type,
@@ -50,6 +51,7 @@ export async function validateChallenge(ca: Ca, claim: ChallengeClaim, signal: A
     ...outcome,
     durationMs: elapsedMs(),
   });
+  return validatedAt;
 }
 
 async function tryOnce(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Outcome> {
@@ -106,7 +108,8 @@ async function checkCaaOf(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): P
 }
 
 async function succeed(ca: Ca, claim: ChallengeClaim, caaCheckedAt: Date | null): Promise<Outcome> {
-  if (await challengeMet(ca, claim, caaCheckedAt)) return { outcome: 'valid' };
+  const validatedAt = await challengeMet(ca, claim, caaCheckedAt);
+  if (validatedAt !== undefined) return { outcome: 'valid', validatedAt };
   return giveUp(ca, claim, {
     type: 'unauthorized',
     detail: 'The authorization of the challenge ended while it was being validated.',

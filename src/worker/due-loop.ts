@@ -1,8 +1,14 @@
 // One task's loop: claims what is due, runs it, and waits until something becomes due or there is room for more.
 import type { Ca } from '../core/ca.ts';
-import type { Place } from '../core/own-worker.ts';
 import type { Claim } from '../core/removed-keys.ts';
 import type { DueTask } from './tasks.ts';
+
+/** Room for a row, which is held until it is filled. */
+type Place<Result> = {
+  readonly leaseMs: number;
+  /** Free again where nothing is claimed. What came of it; undefined, too, where it has to be tried again. */
+  fill(claiming: Promise<Claim | undefined>): Promise<Result | undefined>;
+};
 
 /** How long a notification can be missing. */
 const POLL_MS = 1_000;
@@ -12,10 +18,10 @@ const LONGEST_POLL_MS = 30_000;
 /** Rows of one claim: a burst is spread over the workers. */
 const BATCH = 20;
 
-export class DueLoop implements AsyncDisposable {
+export class DueLoop<Result = unknown> implements AsyncDisposable {
   readonly #ca: Ca;
-  readonly #task: DueTask;
-  readonly #running = new Set<Promise<void>>();
+  readonly #task: DueTask<Result>;
+  readonly #running = new Set<Promise<unknown>>();
   readonly #ended: Promise<void>;
   #next = Promise.withResolvers<void>();
   #soon: NodeJS.Timeout | undefined;
@@ -27,10 +33,14 @@ export class DueLoop implements AsyncDisposable {
   /** More may be due than there was room for. */
   #isFull = false;
 
-  constructor(ca: Ca, task: DueTask) {
+  constructor(ca: Ca, task: DueTask<Result>) {
     this.#ca = ca;
     this.#task = task;
     this.#ended = this.#loop();
+  }
+
+  get name(): string {
+    return this.#task.name;
   }
 
   /** Something may be due. */
@@ -47,7 +57,7 @@ export class DueLoop implements AsyncDisposable {
   }
 
   /** Room for a row that its finder claims himself; undefined where there is none. */
-  place(): Place | undefined {
+  place(): Place<Result> | undefined {
     if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
     const { promise, resolve } = Promise.withResolvers<Claim | undefined>();
     const work = promise.then(
@@ -114,7 +124,7 @@ export class DueLoop implements AsyncDisposable {
     return this.#task.concurrency - this.#running.size - this.#asked;
   }
 
-  #start(work: Promise<void>): void {
+  #start(work: Promise<unknown>): void {
     const run = work.finally(() => {
       this.#running.delete(run);
       if (this.#isFull) this.wake();
@@ -122,14 +132,17 @@ export class DueLoop implements AsyncDisposable {
     this.#running.add(run);
   }
 
-  async #run(claim: Claim): Promise<void> {
+  /** Undefined where it has to be tried again. */
+  async #run(claim: Claim): Promise<Result | undefined> {
     const { name } = this.#task;
     try {
-      await this.#task.run(this.#ca, claim, this.#stopping.signal);
+      const result = await this.#task.run(this.#ca, claim, this.#stopping.signal);
       this.#ca.events.taskDone({ task: name });
+      return result;
     } catch (error) {
       this.#ca.events.taskFailed({ task: name, id: claim.id, attempt: claim.attempt, error });
       await this.#postpone(claim);
+      return undefined;
     }
   }
 

@@ -3,19 +3,21 @@ import { runAlone } from '../core/alone.ts';
 import type { Ca } from '../core/ca.ts';
 import { Periodic } from '../core/periodic.ts';
 import { DueLoop } from './due-loop.ts';
-import { type Duty, dueTasks, duties } from './tasks.ts';
+import { challengeTask, type Duty, dueTasks, duties } from './tasks.ts';
 
 const CHANNEL = 'acmery_due';
 
 /** Works until it is disposed of; then takes nothing new, and waits for what it has begun. */
 export function startWorker(ca: Ca): AsyncDisposable {
-  const loops = new Map(dueTasks.map((task) => [task.name, new DueLoop(ca, task)]));
+  const challenges = new DueLoop(ca, challengeTask);
+  const all: readonly DueLoop[] = [challenges, ...dueTasks.map((task) => new DueLoop(ca, task))];
+  const loops = new Map(all.map((loop) => [loop.name, loop]));
   const wakeAll = () => {
     for (const loop of loops.values()) loop.wake();
   };
   // What was notified while nobody listened is found by looking.
   const listener = ca.database.listen({ [CHANNEL]: (task) => loops.get(task)?.notified() }, { onListening: wakeAll });
-  const employed = ca.ownWorker.employ(() => loops.get('challenge')?.place());
+  const employed = ca.ownWorker.employ(() => challenges.place());
   const stopping = new AbortController();
   const rounds = duties.map((duty) => startDuty(ca, duty, stopping.signal));
   const parts: readonly AsyncDisposable[] = [...loops.values(), ...rounds, listener];
