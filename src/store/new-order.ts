@@ -84,8 +84,8 @@ export async function insertOrder(
              limit ${MOST_LOOKED_AT}) begun
            where state = 'valid' and auto = ${auto} and validated_at > ${reuse.validatedAfter}
            order by expires_at desc limit 1) best
-        join authorizations a on a.id = best.id and a.state = 'valid'
-         for share of a),
+        cross join lateral (
+          select id, expires_at from authorizations where id = best.id and state = 'valid' limit 1 for share) a),
     chosen as (
       select wanted.*, reused.id as reused_id, reused.expires_at from wanted left join reused using (position)),
     lacking as (select * from chosen where reused_id is null),

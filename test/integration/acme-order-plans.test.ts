@@ -17,6 +17,8 @@ import { type GivenApplicant, givenApplicant } from '../support/given-applicant.
 import { openPlanner, type Plan, type Planner, planModes } from '../support/plans.ts';
 
 const BEGUN = 5_000;
+/** A plan is made once a connection: what it reads of these it goes on reading of however many there come to be. */
+const FEW = 20;
 
 let running: TestCa;
 let planner: Planner;
@@ -38,7 +40,7 @@ beforeAll(async () => {
     .where('type', '=', 'http-01')
     .executeTakeFirstOrThrow();
   one = { order: order.id, authorization, challenge };
-  await copies(db, order.id, authorization);
+  await copies(db, order.id, authorization, BEGUN);
   await sql`vacuum analyze orders, authorizations, order_authorizations, challenges, acme_keys`.execute(db);
   planner = openPlanner(ca.database, running.databaseUrl);
 });
@@ -48,11 +50,11 @@ afterAll(async () => {
 });
 
 /** Open orders of the same name in one account. */
-const copies = (db: Db, orderId: string, authorizationId: string): Promise<unknown> =>
+const copies = (db: Db, orderId: string, authorizationId: string, count: number): Promise<unknown> =>
   sql`
     with copied as (
       select gen_random_uuid() as order_id, gen_random_uuid() as authorization_id
-        from generate_series(1, ${sql.lit(BEGUN)})),
+        from generate_series(1, ${sql.lit(count)})),
     ordered as (
       insert into orders (id, acme_key_id, directory_id, created_at, expires_at, state, profile, identifiers)
       select c.order_id, acme_key_id, directory_id, created_at, expires_at, state, profile, identifiers
@@ -96,6 +98,20 @@ async function planOf(mode: (typeof planModes)[number], work: (db: Db) => Promis
   if (plan === undefined) throw new Error('No statement was sent.');
   return plan;
 }
+
+describe.each(planModes)('by %s, planned while there is little', (mode) => {
+  test('a new order reads nothing that others have begun', async () => {
+    await using young = await testCa();
+    const { ca } = young;
+    const applicant = await givenApplicant(ca);
+    const order = await newOrder(ca, applicant, { identifiers: [{ type: 'dns', value: 'other.corp.example' }] });
+    await copies(ca.database.db, order.id, order.authorizationIds[0] ?? '', FEW);
+    await sql`vacuum analyze`.execute(ca.database.db);
+    await using youngPlanner = openPlanner(ca.database, young.databaseUrl);
+    const [plan] = await youngPlanner.plansOf(mode, (db) => orderAndForget(db, applicant));
+    expect(plan?.rowsRead).toBeLessThan(FEW);
+  });
+});
 
 describe.each(planModes)('by %s', (mode) => {
   test('a new order looks at a bounded number of what its account has begun for the same name', async () => {
