@@ -56,12 +56,17 @@ beforeAll(async () => {
 
 afterAll(() => cleanUp.disposeAsync());
 
-test('a lost key of a CA: who orders hears of it, doctor names it, and all goes on once it is back', async () => {
+test('a lost key of a CA: who orders is told to wait, log and doctor name it, and all goes on once it is back', async () => {
   const status = await text(at('manifests/.status/signingcert.acmery-system.corp-issuing.yaml'));
   const [, keyFile = ''] = /secretName: (\S+)/.exec(status) ?? [];
   await rename(at('data/keys', keyFile), at(keyFile));
   await using acmery = await serve();
-  await expect(enrol(acmery, 'one')).rejects.toThrow(`The key ${keyFile.replace('.pem', '')} is not in`);
+  let log = '';
+  acmery.child.stderr?.on('data', (lines: string) => {
+    log += lines;
+  });
+  await expect(enrol(acmery, 'one')).rejects.toThrow('The CA cannot use its keys for the moment.');
+  await eventually('the log names the key', () => log.includes(`The key ${keyFile.replace('.pem', '')} is not in /`));
   const sick = await runAcmery(['doctor', '--data-dir', at('data')], { env: env() });
   expect(sick.stdout).toMatch(new RegExp(`\\[FAILED\\] {2}CA keys: missing: Corp Issuing \\(scrt_\\w+, ${keyFile}`));
   await rename(at(keyFile), at('data/keys', keyFile));
