@@ -75,13 +75,14 @@ export async function claimingKey<Result>(ca: Ca, thumbprint: Buffer, work: () =
   try {
     return await work();
   } catch (error) {
-    if (isTaken(error)) await requireNewKey(ca, thumbprint);
+    if (isTakenBy(error, ['used_keys_pkey'])) await requireNewKey(ca, thumbprint);
     throw error;
   }
 }
 
-const isTaken = (error: unknown): boolean =>
-  error instanceof KeyTaken || (error instanceof DatabaseError && error.constraint === 'used_keys_pkey');
+/** Whether a key could not be claimed, or given to an account, as one of these constraints says. */
+export const isTakenBy = (error: unknown, constraints: readonly string[]): boolean =>
+  error instanceof KeyTaken || (error instanceof DatabaseError && constraints.includes(error.constraint ?? ''));
 
 async function requireNewKey({ database: { db } }: Ca, thumbprint: Buffer): Promise<void> {
   const use = await findKeyUse(db, thumbprint);

@@ -1,7 +1,6 @@
 // Accounts as their ACME clients see them, and what is said of a key that comes as a new one.
-import { DatabaseError } from '../store/database-error.ts';
 import { type AccountOfKey, findKnownKey, type KnownKey } from '../store/known-keys.ts';
-import { type AccountKey, KeyTaken } from './account-key.ts';
+import { type AccountKey, isTakenBy } from './account-key.ts';
 import { AcmeError, type AcmeErrorType } from './acme-error.ts';
 import type { AcmeDirectory } from './acme-requests.ts';
 import type { Ca } from './ca.ts';
@@ -36,7 +35,7 @@ const refusals: Readonly<Record<Exclude<Standing, 'here'>, Refusal>> = {
   certificate: badPublicKey('is that of an issued certificate'),
 };
 
-const keyConstraints: ReadonlySet<string> = new Set(['used_keys_pkey', 'used_keys_not_of_certificate']);
+const keyConstraints = ['used_keys_pkey', 'used_keys_not_of_certificate'];
 
 /**
  * The account of a key in this directory, at the cost of one look-up; undefined for a key that was never seen. Throws
@@ -61,8 +60,7 @@ export async function accountOfKey(
 }
 
 /** Whether a key could not be given to an account: accountOfKey then says what it is. */
-export const isKeyTaken = (error: unknown): boolean =>
-  error instanceof KeyTaken || (error instanceof DatabaseError && keyConstraints.has(error.constraint ?? ''));
+export const isKeyTaken = (error: unknown): boolean => isTakenBy(error, keyConstraints);
 
 export const accountView = (
   row: Pick<AccountOfKey, 'id' | 'state' | 'contacts' | 'terms_agreed' | 'eab_jws'>,

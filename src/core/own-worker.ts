@@ -3,24 +3,24 @@
 import type { ChallengeClaim } from '../store/challenge-results.ts';
 
 /** Room for one more row, which is held until it is filled: to be done at once. */
-export type Place = {
+export type Place<Claimed, Result> = {
   /** How long the claim is his. */
   readonly leaseMs: number;
-  /**
-   * Free again where nothing is claimed. Fulfilled when the try is over, with the time at which it validated the challenge,
-   * or with undefined whatever else came of it.
-   */
-  fill(claiming: Promise<ChallengeClaim | undefined>): Promise<Date | undefined>;
+  /** Free again where nothing is claimed. What came of it; undefined, too, where it has to be tried again. */
+  fill(claiming: Promise<Claimed | undefined>): Promise<Result | undefined>;
 };
 
+/** For a challenge, of which it says when it was validated. */
+type ChallengePlace = Place<ChallengeClaim, Date>;
+
 /** Undefined where there is no room. */
-type TakePlace = () => Place | undefined;
+type TakePlace = () => ChallengePlace | undefined;
 
 export class OwnWorker {
   #takePlace: TakePlace | undefined;
 
   /** A place for a challenge. */
-  place(): Place | undefined {
+  place(): ChallengePlace | undefined {
     return this.#takePlace?.();
   }
 

@@ -14,41 +14,38 @@ export type Mounting = {
 
 type Work = () => HttpReply | Promise<HttpReply>;
 
-/**
- * Whatever happens becomes a reply; it never rejects. It waits for nothing where there is nothing to wait for: a promise
- * costs as much as many an answer.
- */
-export function respond(mounting: Mounting, exchange: Exchange, work: Work): void | Promise<void> {
-  const failed = (error: unknown): HttpReply => replyToFailure(mounting, exchange, error);
+/** Whatever happens becomes a reply; it never rejects. */
+export const respond = (mounting: Mounting, exchange: Exchange, work: Work): void | Promise<void> =>
+  whenDone(
+    work,
+    (error) => replyToFailure(mounting, exchange, error),
+    (reply) => finish(mounting, exchange, reply),
+  );
+
+const finish = (mounting: Mounting, exchange: Exchange, reply: HttpReply): void | Promise<void> =>
+  whenDone(
+    () => mounting.door.finish?.(reply, exchange.request) ?? reply,
+    (error) => {
+      internalError(mounting, exchange, error);
+      return reply;
+    },
+    (last) => send(mounting, exchange, last),
+  );
+
+/** Waits for nothing where there is nothing to wait for: a promise costs as much as many an answer. */
+function whenDone(
+  work: Work,
+  failed: (error: unknown) => HttpReply,
+  next: (reply: HttpReply) => void | Promise<void>,
+): void | Promise<void> {
   let worked: HttpReply | Promise<HttpReply>;
   try {
     worked = work();
   } catch (error) {
     worked = failed(error);
   }
-  if (!(worked instanceof Promise)) return finish(mounting, exchange, worked);
-  return worked.then(
-    (reply) => finish(mounting, exchange, reply),
-    (error: unknown) => finish(mounting, exchange, failed(error)),
-  );
-}
-
-function finish(mounting: Mounting, exchange: Exchange, reply: HttpReply): void | Promise<void> {
-  const asItIs = (error: unknown): HttpReply => {
-    internalError(mounting, exchange, error);
-    return reply;
-  };
-  let finished: HttpReply | Promise<HttpReply>;
-  try {
-    finished = mounting.door.finish?.(reply, exchange.request) ?? reply;
-  } catch (error) {
-    finished = asItIs(error);
-  }
-  if (!(finished instanceof Promise)) return send(mounting, exchange, finished);
-  return finished.then(
-    (last) => send(mounting, exchange, last),
-    (error: unknown) => send(mounting, exchange, asItIs(error)),
-  );
+  if (!(worked instanceof Promise)) return next(worked);
+  return worked.then(next, (error: unknown) => next(failed(error)));
 }
 
 function send(mounting: Mounting, exchange: Exchange, reply: HttpReply): void {

@@ -1,14 +1,8 @@
 // One task's loop: claims what is due, runs it, and waits until something becomes due or there is room for more.
 import type { Ca } from '../core/ca.ts';
+import type { Place } from '../core/own-worker.ts';
 import type { Claim } from '../core/removed-keys.ts';
 import type { DueTask } from './tasks.ts';
-
-/** Room for a row, which is held until it is filled. */
-type Place<Result> = {
-  readonly leaseMs: number;
-  /** Free again where nothing is claimed. What came of it; undefined, too, where it has to be tried again. */
-  fill(claiming: Promise<Claim | undefined>): Promise<Result | undefined>;
-};
 
 /** How long a notification can be missing. */
 const POLL_MS = 1_000;
@@ -57,7 +51,7 @@ export class DueLoop<Result = unknown> implements AsyncDisposable {
   }
 
   /** Room for a row that its finder claims himself; undefined where there is none. */
-  place(): Place<Result> | undefined {
+  place(): Place<Claim, Result> | undefined {
     if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
     const { promise, resolve } = Promise.withResolvers<Claim | undefined>();
     const work = promise.then(

@@ -183,7 +183,7 @@ function readNode(reading: Reading, at: number, limit: number, depth: number): D
   if (++reading.count > MAX_ELEMENTS) {
     throw new X509Error('too_large', `${what} has more than ${MAX_ELEMENTS} elements.`);
   }
-  if (((der[at] ?? 0) & NUMBER) === 0x1f) throw malformed(what, 'uses a tag number above 30');
+  if (((der[at] ?? 0) & NUMBER) === NUMBER) throw malformed(what, 'uses a tag number above 30');
   const span = spanAt(der, at, limit, what, DAMAGE);
   const { tag, start, end } = span;
   checkTag(tag, what);
