@@ -1,12 +1,13 @@
 // What is published to npm: the bundle, what its licences ask for, and an embedded Postgres that may be left out.
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { nodeFlags, writeBundle } from './bundle.ts';
+import { environment, nodeFlags, writeBundle } from './bundle.ts';
 import { contentsOf, licencesText } from './contents.ts';
 import { sbomText } from './sbom.ts';
 import { manifest, projectFolder } from './tree.ts';
 
-const INTERPRETER = `/usr/bin/env -S node ${nodeFlags.join(' ')}`;
+const assigned = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+const INTERPRETER = ['/usr/bin/env -S', ...assigned, 'node', ...nodeFlags].join(' ');
 
 export async function writeNpmPackage(folder: string): Promise<void> {
   const packages = await contentsOf(await writeBundle(folder, { interpreter: INTERPRETER }));

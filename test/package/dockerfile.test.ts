@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { nodeFlags } from '../../scripts/package/bundle.ts';
+import { environment, nodeFlags } from '../../scripts/package/bundle.ts';
 import { dockerfile, imageConfig } from '../../scripts/package/dockerfile.ts';
 import { fetchPythonPackages } from '../e2e/fetch.ts';
 
@@ -40,6 +40,10 @@ test('what the Dockerfile says is read as it stands there', () => {
     ports: [8443, 8444, 8080, 9090],
     health: ['node', '-e', expect.stringContaining('http://127.0.0.1:9090/livez')],
   });
-  expect(config.env).toMatchObject({ ACMERY_DATA_DIR: '/var/lib/acmery', ACMERY_OPS_LISTEN: '[::]:9090' });
+  expect(config.env).toMatchObject({
+    ...environment,
+    ACMERY_DATA_DIR: '/var/lib/acmery',
+    ACMERY_OPS_LISTEN: '[::]:9090',
+  });
   expect(labels['org.opencontainers.image.title']).toBe('Acmery');
 });

@@ -21,9 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** With the Node that runs this first in the search path, as somebody has it who can use the package. */
 /** How the registry is reached from here, if not directly. */
 const ways = ['NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY', 'https_proxy', 'NO_PROXY', 'no_proxy'];
+/** With the Node that runs this first in the search path, as somebody has it who can use the package. */
 const environment = () => ({
   PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
   HOME: process.env.HOME,
