@@ -25,7 +25,7 @@ type Series = {
   readonly event: EventObject;
   count: number;
   lastAtMs: number;
-  /** When the cluster was last told of the count. */
+  /** When the cluster was last told of the count, or is being told. */
   toldAtMs: number;
   toldCount: number;
 };
@@ -137,13 +137,13 @@ export class EventRecorder implements EventSink, AsyncDisposable {
     for (let series = this.#next(); series !== undefined; series = this.#next()) {
       if (this.#options.isGoing(series.event.metadata.namespace)) continue;
       this.#underWay.add(series);
-      const { count, lastAtMs } = series;
-      const error = await this.#tell(series, count, microtime(new Date(lastAtMs)));
+      const before = { toldCount: series.toldCount, toldAtMs: series.toldAtMs };
+      Object.assign(series, { toldCount: series.count, toldAtMs: this.#now().getTime() });
+      const error = await this.#tell(series, before.toldCount === 0);
       this.#underWay.delete(series);
-      if (error === undefined) {
-        series.toldCount = count;
-        series.toldAtMs = this.#now().getTime();
-      } else this.#options.events.objectEventDropped({ reason: series.event.reason, why: String(error) });
+      if (error === undefined) continue;
+      Object.assign(series, before);
+      this.#options.events.objectEventDropped({ reason: series.event.reason, why: String(error) });
     }
   }
 
@@ -154,8 +154,9 @@ export class EventRecorder implements EventSink, AsyncDisposable {
   }
 
   /** Gives the error for which it was given up. */
-  async #tell({ event, toldCount }: Series, count: number, lastObservedTime: string): Promise<unknown> {
+  async #tell({ event, count, lastAtMs }: Readonly<Series>, isNew: boolean): Promise<unknown> {
     const { cluster } = this.#options;
+    const lastObservedTime = microtime(new Date(lastAtMs));
     const { signal } = this.#stop;
     const { namespace, name } = event.metadata;
     const series = count > 1 ? { series: { count, lastObservedTime } } : {};
@@ -169,9 +170,7 @@ export class EventRecorder implements EventSink, AsyncDisposable {
     for (;;) {
       try {
         // Events live for an hour where nothing else is said.
-        await (toldCount === 0
-          ? create()
-          : patch().catch((error) => (isMissing(error) ? create() : Promise.reject(error))));
+        await (isNew ? create() : patch().catch((error) => (isMissing(error) ? create() : Promise.reject(error))));
         return undefined;
       } catch (error) {
         const isWorthAnother = error instanceof ClusterError && (error.code === 0 || error.code >= 429);
