@@ -1,5 +1,5 @@
 // Accounts (RFC 8555 section 7.3): newAccount, and what an account may do to itself.
-import { type AccountView, accountOfKey, accountView } from '../core/accounts.ts';
+import { type AccountView, accountOfKey, accountView, readKnownKey } from '../core/accounts.ts';
 import { AcmeError } from '../core/acme-error.ts';
 import type { AcmeAccount } from '../core/acme-requests.ts';
 import { deactivateAccount } from '../core/deactivate-account.ts';
@@ -23,9 +23,11 @@ export const newAccountRoute = signedRoute({
     onlyReturnExisting: Type.Optional(Type.Boolean()),
     externalAccountBinding: Type.Optional(Type.Unknown()),
   }),
+  ahead: ({ ca, key }) => readKnownKey(ca, key),
   handle: async (request) => {
-    const { ca, directory, key, payload, clientAddress, requestId } = request;
-    const known = await accountOfKey(ca, directory, key, payload.onlyReturnExisting);
+    const { ca, directory, key, payload, ahead: found, clientAddress, requestId } = request;
+    const { onlyReturnExisting = false } = payload;
+    const known = await accountOfKey(ca, directory, key, { onlyReturnExisting, found });
     if (known !== undefined) return located(200, request, known);
     const { contact: contacts = [], termsOfServiceAgreed: termsAgreed = false, externalAccountBinding } = payload;
     const binding =

@@ -15,7 +15,7 @@ import {
 const PEM_CHAIN = 'application/pem-certificate-chain';
 const DER_LEAF = 'application/pkix-cert';
 
-const ahead = ({ ca, accountId, params }: Claimed) => readDownload(ca, accountId, idIn(params));
+const ahead = ({ ca, accountId, params }: Claimed['account']) => readDownload(ca, accountId, idIn(params));
 
 export const certificateRoute = signedRoute({
   path: acmePaths.certificate,

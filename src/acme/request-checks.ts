@@ -8,19 +8,20 @@ import {
   type AcmeContext,
   beginSignedRequest,
   noteAccountUse,
+  readNonce,
   requireAccount,
 } from '../core/acme-requests.ts';
 import type { Ca } from '../core/ca.ts';
 import { detailOf } from '../core/field-problems.ts';
 import type { Nonces } from '../core/nonces.ts';
 import { versionCache } from '../core/policy-cache.ts';
-import { readAccountUrl, requestUrls } from '../core/urls.ts';
+import { type AccountUrl, readAccountUrl, requestUrls } from '../core/urls.ts';
 import type { HttpHead, HttpRequest } from '../http/route.ts';
 import { readJson } from '../schema/json.ts';
 import { checked } from '../schema/validator.ts';
 import { fitsKey, signatureAlgorithm, signatureAlgorithmNames } from './algorithms.ts';
 import { accountKeyOfJwk, type FlattenedJws, jwsPayload, type ProtectedHeader, readJws, verifyJws } from './jws.ts';
-import type { ByAccount, SignedRoute, Signers } from './route.ts';
+import type { AcmeRequest, ByAccount, SignedRoute, Signers } from './route.ts';
 
 /** HTTP-4: with parameters, and in any case (RFC 9110 section 8.3.1). */
 export function requireJoseJson({ headers }: HttpHead): void {
@@ -85,18 +86,41 @@ export async function checkRequest(
   const url = String(header.url);
   const kid = typeof header.kid === 'string' ? readAccountUrl(ca.urls, header.kid) : undefined;
   const asked = { slug, clientAddress: request.clientAddress, ...(kid && { accountId: kid.id }) };
-  const ahead = kid && row.ahead?.({ ca, params: request.params, accountId: kid.id });
+  const nonce = await readNonce(ca, nonces, String(header.nonce), asked);
+  const offered = header.jwk === undefined ? undefined : offeredKey(header.jwk);
+  const ahead = readAhead(row, { ca, params: request.params }, kid, offered);
   // Whoever is refused does not wait for it; the handler does, and hears of its failure.
   ahead?.catch(() => undefined);
-  const context = await beginSignedRequest(ca, nonces, String(header.nonce), asked);
-  const signer: ByAccount | { readonly key: OfferedKey } =
-    header.jwk === undefined
-      ? { account: requireAccount(context, kid), kid: String(header.kid) }
-      : { key: accountKeyOfJwk(header.jwk) };
+  const context = await beginSignedRequest(ca, nonces, nonce, asked);
+  if (offered !== undefined && 'refusal' in offered) throw offered.refusal;
+  const signer: ByAccount | Offered = offered ?? { account: requireAccount(context, kid), kid: String(header.kid) };
   await verified(jws, 'account' in signer ? importedKey(signer.account) : signer.key.publicKey);
   if ('account' in signer) noteAccountUse(ca, signer.account);
   const signed = row.signer === 'accountOrCertificateKey' ? { signer } : signer;
   return { directory: context.directory, url, payload: payloadOf(row, jws), ahead, signed };
+}
+
+type Offered = { readonly key: OfferedKey };
+type Refused = { readonly refusal: AcmeError };
+
+/** Whoever offers no key that is accepted hears of it after what comes before. */
+function offeredKey(jwk: unknown): Offered | Refused {
+  try {
+    return { key: accountKeyOfJwk(jwk) };
+  } catch (error) {
+    if (error instanceof AcmeError) return { refusal: error };
+    throw error;
+  }
+}
+
+function readAhead(
+  row: SignedRoute,
+  asking: Pick<AcmeRequest, 'ca' | 'params'>,
+  kid: AccountUrl | undefined,
+  offered: Offered | Refused | undefined,
+): Promise<unknown> | undefined {
+  if (offered !== undefined) return 'key' in offered ? row.ahead?.({ ...asking, key: offered.key }) : undefined;
+  return kid && row.ahead?.({ ...asking, accountId: kid.id });
 }
 
 async function verified(jws: FlattenedJws, key: KeyObject): Promise<void> {

@@ -63,11 +63,15 @@ type Payload<Json, OrEmpty> = Json extends TSchema
   ? Static<Json> | (OrEmpty extends true ? undefined : never)
   : undefined;
 
-/** Whom a request names as its signer, before anything of it is verified. */
+type Asking = Pick<AcmeRequest, 'ca' | 'params'>;
+type AskingAccount = Asking & { readonly accountId: string };
+type AskingKey = Asking & ByKey;
+
+/** Who says that he signed a request, before anything of it is verified. */
 export type Claimed = {
-  readonly ca: Ca;
-  readonly params: AcmeRequest['params'];
-  readonly accountId: string;
+  account: AskingAccount;
+  newKey: AskingKey;
+  accountOrCertificateKey: AskingAccount | AskingKey;
 };
 
 /** A POST in a JWS. Without `json` it is POST-as-GET alone, whose payload is the empty string (HTTP-7). */
@@ -80,9 +84,9 @@ type SignedRow<Signer extends keyof Signers, Json extends TSchema | undefined, O
   readonly orEmpty?: OrEmpty;
   /**
    * A read that needs no round trip of its own: it is sent with what verifies the request. What it finds is not the
-   * requester's until the handler has compared its account and directory with those that were verified.
+   * requester's until the handler has compared its account, or key, and its directory with those that were verified.
    */
-  readonly ahead?: (claimed: Claimed) => Promise<Ahead>;
+  readonly ahead?: (claimed: Claimed[Signer]) => Promise<Ahead>;
   readonly handle: Handle<
     SignedRequest & Signers[Signer] & { readonly payload: Payload<Json, OrEmpty>; readonly ahead: Promise<Ahead> }
   >;
@@ -101,7 +105,7 @@ export type SignedRoute = {
   readonly signer: keyof Signers;
   readonly json?: TSchema | undefined;
   readonly orEmpty?: boolean;
-  ahead?(claimed: Claimed): Promise<unknown>;
+  ahead?(claimed: Claimed[keyof Signers]): Promise<unknown>;
   handle(request: SignedRequest): AcmeReply | Promise<AcmeReply>;
 };
 

@@ -37,17 +37,24 @@ const refusals: Readonly<Record<Exclude<Standing, 'here'>, Refusal>> = {
 
 const keyConstraints = ['used_keys_pkey', 'used_keys_not_of_certificate'];
 
+type Key = Pick<AccountKey, 'thumbprint'>;
+
+/** What accountOfKey decides by. */
+export const readKnownKey = ({ database: { db } }: Ca, { thumbprint }: Key): Promise<KnownKey | undefined> =>
+  findKnownKey(db, thumbprint);
+
 /**
  * The account of a key in this directory, at the cost of one look-up; undefined for a key that was never seen. Throws
  * AcmeError for every other key; who only asks for an account hears `accountDoesNotExist` for none (ACC-3).
  */
 export async function accountOfKey(
-  { database: { db } }: Ca,
+  ca: Ca,
   { id: directoryId }: Pick<AcmeDirectory, 'id'>,
-  { thumbprint }: Pick<AccountKey, 'thumbprint'>,
-  onlyReturnExisting = false,
+  key: Key,
+  { onlyReturnExisting = false, found = readKnownKey(ca, key) } = {},
 ): Promise<AccountView | undefined> {
-  const known = await findKnownKey(db, thumbprint);
+  const { thumbprint } = key;
+  const known = await found;
   if (known === undefined) {
     if (onlyReturnExisting) throw noAccount('has no account');
     return undefined;

@@ -15,6 +15,7 @@ import {
 import type { Database, Db } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { wasSlugEverTaken } from '../store/directory-slugs.ts';
+import type { NonceClaim } from '../store/nonces.ts';
 import { AcmeError } from './acme-error.ts';
 import { parseClientAddress, rangeOf } from './addresses.ts';
 import type { Ca } from './ca.ts';
@@ -78,19 +79,27 @@ type Copy = { readonly directory: AcmeDirectory; readonly readAt: number };
 const COPY_MS = 1_000;
 const recentDirectories = new WeakMap<Database, Recent<Copy>>();
 
+/** What of a nonce is to be spent. Throws as findAcmeContext, and then `malformed` and `badNonce` for what is no nonce. */
+export async function readNonce(ca: Ca, nonces: Nonces, nonce: string, asked: Asked): Promise<NonceClaim> {
+  if (!isSlug(asked.slug)) throw await noDirectory(ca, asked.slug);
+  return nonces.read(nonce).catch(async (error: unknown) => {
+    await findAcmeContext(ca, asked);
+    throw error;
+  });
+}
+
 /**
  * As findAcmeContext for a signed request, whose nonce is spent by the same statement, whatever else is wrong (NON-6). Of
  * several failures the one of the directory is told.
  */
-export async function beginSignedRequest(ca: Ca, nonces: Nonces, nonce: string, asked: Asked): Promise<AcmeContext> {
+export async function beginSignedRequest(
+  ca: Ca,
+  nonces: Nonces,
+  nonce: NonceClaim,
+  asked: Asked,
+): Promise<AcmeContext> {
   const { slug, accountId = null, clientAddress } = asked;
-  const { db } = ca.database;
-  if (!isSlug(slug)) throw await noDirectory(ca, slug);
-  const claim = await nonces.read(nonce).catch(async (error: unknown) => {
-    await findAcmeContext(ca, asked);
-    throw error;
-  });
-  const { claimed, seen } = await beginSigned(db, { slug, accountId, nonce: claim });
+  const { claimed, seen } = await beginSigned(ca.database.db, { slug, accountId, nonce });
   const context = await admitted(ca, seen, slug, clientAddress);
   await nonces.requireClaimed(claimed);
   return context;

@@ -16,4 +16,4 @@ export function indexedIds({ acmeKeyId, directoryId }: AccountFilter): Readonly<
 export const keyInDirectory = ({ acmeKeyId, directoryId }: AccountFilter): RawBuilder<SqlBool> =>
   acmeKeyId === undefined || directoryId === undefined
     ? sql`true`
-    : sql`exists (select from acme_keys where id = ${acmeKeyId} and directory_id = ${directoryId})`;
+    : sql`exists (select from acme_keys where id = ${acmeKeyId} and (directory_id = ${directoryId}) is true)`;

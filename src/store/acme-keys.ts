@@ -1,5 +1,5 @@
 // Statements on acme_keys: account keys, which are the accounts of RFC 8555.
-import type { Selectable, Updateable } from 'kysely';
+import type { Selectable, SqlBool, Updateable } from 'kysely';
 import type { AcmeKeyState } from '../lifecycles/acme-key.ts';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
@@ -49,6 +49,8 @@ export function listAcmeKeyRows(
   return readPage(db, query, { table: 'acme_keys', within, columns: columnsBy(page.sort) }, page);
 }
 
+const isValid = sql<SqlBool>`(state = 'valid') is true`;
+
 /** Undefined when the account is no longer as it was seen, is no longer valid, or this writer may not change it. */
 export const updateAcmeKey = (
   tx: Tx,
@@ -61,7 +63,7 @@ export const updateAcmeKey = (
     .set({ ...changes, version: version + 1 })
     .where('id', '=', id)
     .where('version', '=', version)
-    .where('state', '=', 'valid')
+    .where(isValid)
     .where(fence === undefined ? isChangeable : isWithin(fence))
     .returning(acmeKeyColumns)
     .returning(slugOfDirectory)
@@ -78,7 +80,7 @@ export const changeOwnAcmeKey = (
     .set({ ...changes, version: sql`version + 1` })
     .where('id', '=', id)
     .where('thumbprint', '=', thumbprint)
-    .where('state', '=', 'valid')
+    .where(isValid)
     .returning(acmeKeyColumns)
     .returning(slugOfDirectory)
     .executeTakeFirst();

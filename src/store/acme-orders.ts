@@ -45,7 +45,7 @@ export const findAcmeOrder = gatheredOn<OwnAsk, OwnOrderRow | undefined>(async (
            array(select authorization_id from order_authorizations
                   where order_id = o.id order by position) as authorization_ids
       from ${askedFor(asks)}
-      join orders o on o.id = asked.id and o.acme_key_id = asked.acme_key_id`.execute(db);
+      join orders o on o.id = asked.id and (o.acme_key_id = asked.acme_key_id) is true`.execute(db);
   const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
   return (ask) => found.get(ask);
 });

@@ -1,5 +1,5 @@
 // What a request of an ACME client stands on, in one round trip: the directory that a slug leads to, and an account.
-import type { Selectable } from 'kysely';
+import type { Selectable, SqlBool } from 'kysely';
 import type { Db } from './database.ts';
 import { type DirectoryRow, directoryColumns } from './directories.ts';
 import { gatheredOn, gatheredRows } from './gathered.ts';
@@ -41,14 +41,17 @@ const seenColumns = sql`
   directories.id as directory_id, directories.version as directory_version,
   acme_keys.id as account_id, acme_keys.version as account_version, acme_keys.used_on`;
 
+const slugAsked = sql`
+  lateral (select directory_id from directory_slugs where slug = asked.slug and released_at is null limit 1) named`;
+
 /** Undefined where the slug leads nowhere, or to a deleted directory. Many at once are one statement. */
 export const seeContext = gatheredOn<ContextAsk, SeenContext | undefined>(async (db, asks) => {
   const { rows } = await sql<SeenContext & { readonly position: number }>`
     select asked.position::integer as position, ${seenColumns}
       from unnest(${asks.map(({ slug }) => slug)}::text[], ${asks.map(({ accountId }) => accountId)}::uuid[])
            with ordinality as asked (slug, acme_key_id, position)
-      join directory_slugs on directory_slugs.slug = asked.slug and directory_slugs.released_at is null
-      join directories on directories.id = directory_slugs.directory_id and directories.deleted_at is null
+      cross join ${slugAsked}
+      join directories on directories.id = named.directory_id and (directories.deleted_at is null) is true
       left join acme_keys on acme_keys.id = asked.acme_key_id`.execute(db);
   const seen = new Map(rows.map((row) => [asks[row.position - 1], row]));
   return (ask) => seen.get(ask);
@@ -61,10 +64,10 @@ export const findDirectoryWithSlugs = gatheredRows<DirectoryRow & { readonly slu
     .select(directoryColumns)
     .select(
       sql<string[]>`array(select slug from directory_slugs
-                           where directory_id = directories.id and released_at is null order by slug)`.as('slugs'),
+                           where directory_id = directories.id and (released_at is null) is true)`.as('slugs'),
     )
     .where('id', '=', ids)
-    .where('deleted_at', 'is', null),
+    .where(sql<SqlBool>`(deleted_at is null) is true`),
 );
 
 export const findAccountRow = gatheredRows<AcmeAccountRow>((db, ids) =>
@@ -101,8 +104,8 @@ export const beginSigned = gatheredOn<SignedAsk, Begun>(async (db, asks) => {
     select asked.position::integer as position, (select kid from nonce_keys) as nonce_kid,
            asked.nonce in (select nonce from claimed) as is_claimed, ${seenColumns}
       from asked
-      left join directory_slugs on directory_slugs.slug = asked.slug and directory_slugs.released_at is null
-      left join directories on directories.id = directory_slugs.directory_id and directories.deleted_at is null
+      left join ${slugAsked} on true
+      left join directories on directories.id = named.directory_id and (directories.deleted_at is null) is true
       left join acme_keys on acme_keys.id = asked.acme_key_id
      order by asked.position`.execute(db);
   const won = new Set<string>();

@@ -1,5 +1,5 @@
 // Statements of revokeCert: the certificate that a client shows, whether it may revoke it, and reasons that get worse.
-import { type Selectable, sql } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import type { Identifier, Tables } from './tables.ts';
 
@@ -29,8 +29,7 @@ export const findCertByBytes = (
     .selectFrom('issued_certs')
     .select(COLUMNS)
     .where('serial', '=', serial)
-    .where('der', '=', der)
-    .where('directory_id', '=', directoryId)
+    .where(sql<SqlBool>`(der = ${der} and directory_id = ${directoryId}) is true`)
     .executeTakeFirst();
 
 /** For who is about to decide by its revocation. */
@@ -49,7 +48,8 @@ export async function holdsAuthorizations(
     select bool_and(exists (
              select from authorizations a
               where a.acme_key_id = ${acmeKeyId} and a.type = name.type and a.value = name.value
-                and a.wildcard = name.wildcard and a.expires_at > ${now} and a.state = 'valid' and not a.auto)) as holds
+                and a.wildcard = name.wildcard
+                and (a.expires_at > ${now} and a.state = 'valid' and not a.auto) is true)) as holds
       from unnest(${column('type')}::text[], ${column('value')}::text[], ${column('wildcard')}::boolean[])
            as name (type, value, wildcard)`.execute(db);
   return rows[0]?.holds === true;
@@ -64,7 +64,7 @@ export async function upgradeRevocation(
   { reason, entry, now }: Upgrade,
 ): Promise<void> {
   await sql`
-    with upgraded as (update issued_certs set reason = ${reason} where id = ${id} and state = 'revoked')
+    with upgraded as (update issued_certs set reason = ${reason} where id = ${id} and (state = 'revoked') is true)
     update revocations set entry = ${entry}, changed_at = ${now}
      where signing_cert_id = ${signing_cert_id} and serial = ${serial}`.execute(tx);
 }

@@ -28,7 +28,7 @@ export const findAuthorization = gatheredOn<OwnAsk, readonly ChallengeRow[]>(asy
   const { rows } = await sql<ChallengeRow & { readonly asked: number }>`
     select asked.position::integer as asked, ${challengeColumns}
       from ${askedFor(asks)}
-      join authorizations a on a.id = asked.id and a.acme_key_id = asked.acme_key_id
+      join authorizations a on a.id = asked.id and (a.acme_key_id = asked.acme_key_id) is true
       join acme_keys k on k.id = a.acme_key_id
       join challenges c on c.authorization_id = a.id`.execute(db);
   const found = Map.groupBy(rows, ({ asked }) => asks[asked - 1]);
@@ -40,7 +40,7 @@ export async function findChallenge(db: Db, { id, accountId }: OwnAsk): Promise<
   const { rows } = await sql<ChallengeRow>`
     select ${challengeColumns}
       from challenges c join authorizations a on a.id = c.authorization_id join acme_keys k on k.id = a.acme_key_id
-     where c.id = ${id} and a.acme_key_id = ${accountId}`.execute(db);
+     where c.id = ${id} and (a.acme_key_id = ${accountId}) is true`.execute(db);
   return rows[0];
 }
 
@@ -52,8 +52,8 @@ export const challengeColumns = sql`
 
 /** An account has one directory for life; both are named all the same (SEC-38). */
 export const heldBy = ({ accountId, directoryId }: Holder): Statement<unknown> => sql`
-  a.acme_key_id = ${accountId}
-  and exists (select from acme_keys k where k.id = a.acme_key_id and k.directory_id = ${directoryId})`;
+  (a.acme_key_id = ${accountId}) is true
+  and exists (select from acme_keys k where k.id = a.acme_key_id and (k.directory_id = ${directoryId}) is true)`;
 
 /**
  * For who is about to end an authorization: the orders that lean on it and are not done. New ones come only from those

@@ -29,18 +29,21 @@ export const findDownload = gatheredOn<OwnAsk, DownloadRow | undefined>(async (d
   const { rows } = await sql<DownloadRow & { readonly asked: number }>`
     with recursive found as materialized (
       select asked.position, c.id, c.acme_key_id, c.directory_id, c.signing_cert_id, c.not_after, c.der
-        from ${askedFor(asks)} join issued_certs c on c.id = asked.id and c.acme_key_id = asked.acme_key_id),
+        from ${askedFor(asks)} join issued_certs c on c.id = asked.id and (c.acme_key_id = asked.acme_key_id) is true),
     reached (issuer_id, id) as (
       select signing_cert_id, signing_cert_id from found
        union
       select r.issuer_id, next.id
-        from reached r join signing_certs s on s.id = r.id
+        from reached r
+             cross join lateral (
+               select id, parent_id, ski, subject_der from signing_certs where id = r.id limit 1) s
              cross join lateral (
                select s.parent_id as id where s.parent_id is not null
                 union all
                select t.id from signing_certs t
-                where t.ski = s.ski and t.subject_der = s.subject_der and t.id <> s.id
-                  and t.state = 'active' and t.deleted_at is null) next),
+                where t.ski = s.ski
+                  and (t.subject_der = s.subject_der and t.id <> s.id
+                       and t.state = 'active' and t.deleted_at is null) is true) next),
     links as (
       select issuer_id, json_agg(json_build_object(
                'id', s.id, 'parent_id', s.parent_id, 'is_root', s.cert_type = 'root',

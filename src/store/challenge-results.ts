@@ -12,7 +12,6 @@ import type { StoredProblem, Tables } from './tables.ts';
 type Challenge = Selectable<Tables['challenges']>;
 type Authorization = Selectable<Tables['authorizations']>;
 type Directory = Selectable<Tables['directories']>;
-type Order = Selectable<Tables['orders']>;
 
 /** A challenge under lease with all that its validation stands on. */
 export type ChallengeClaim = Claim &
@@ -37,18 +36,10 @@ export const dueChallenges: DueRows = {
   where: sql`state = 'processing'`,
 };
 
-/**
- * What is found by its key compares its state with a value. A state that stands in the statement lets Postgres take the
- * index of the rows in that state: while there are few it looks cheaper than the key, and then all of them are read for one.
- */
-const processing: Challenge['state'] = 'processing';
-const pending: Order['state'] = 'pending';
-const open: readonly Order['state'][] = ['pending', 'ready'];
-
 /** Of a ChallengeClaim what stands neither in its challenge nor in its authorization: from `a` and `d`. */
 export const surroundings = sql`
   d.caa_tag, d.on_missing_caa,
-  array(select slug from directory_slugs s where s.directory_id = d.id and s.released_at is null) as slugs,
+  array(select slug from directory_slugs s where s.directory_id = d.id and (s.released_at is null) is true) as slugs,
   not exists (select 1 from order_authorizations mine
                 join order_authorizations other on other.order_id = mine.order_id
                where mine.authorization_id = a.id and other.authorization_id <> a.id) as is_alone`;
@@ -74,7 +65,7 @@ export async function keepFailure(db: Db, { id, attempt }: Claim, failure: Store
   const { rows } = await sql`
     update challenges set failures = coalesce(failures, '[]'::jsonb) || ${JSON.stringify([failure])}::jsonb,
                           due_at = ${dueAt}, lease_until = null
-     where id = ${id} and attempts = ${attempt} and state = ${processing}
+     where id = ${id} and (attempts = ${attempt} and state = 'processing') is true
     returning id`.execute(db);
   return rows.length > 0;
 }
@@ -113,7 +104,7 @@ export async function settleValid(db: Db, claim: ChallengeClaim, success: Succes
     })}),
     readied as (
       update orders o set state = 'ready' from held
-       where o.id = held.id and exists (select from mine) and o.state = ${pending} and o.expires_at > ${now}
+       where o.id = held.id and exists (select from mine) and (o.state = 'pending' and o.expires_at > ${now}) is true
          and not exists (select from order_authorizations oa join authorizations other on other.id = oa.authorization_id
                           where oa.order_id = o.id and other.id <> ${authorization}
                             and (other.state <> 'valid' or other.expires_at <= ${now})))
@@ -145,7 +136,7 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
     ended as (
       update orders o set state = 'invalid', error = ${JSON.stringify(orderError)}::jsonb from held
        where o.id = held.id and exists (select from mine) and exists (select from undecided)
-         and o.state = any(${open}) and o.expires_at > ${now})
+         and (o.state in ('pending', 'ready') and o.expires_at > ${now}) is true)
     select id from mine where set_config('synchronous_commit', 'off', true) is not null`.execute(db);
   return rows.length > 0;
 }
@@ -159,11 +150,12 @@ const lockingOpen = (authorizationId: string, now: Date): Statement<unknown> => 
   held as materialized (${ordersOf(authorizationId)}),
   undecided as materialized (
     select id from authorizations
-     where id = ${authorizationId} and state = 'pending' and expires_at > ${now} and (select count(*) from held) >= 0
+     where id = ${authorizationId} and (state = 'pending' and expires_at > ${now}) is true
+       and (select count(*) from held) >= 0
        for update)`;
 
 const leased = ({ id, attempt }: Claim): Statement<unknown> => sql`
-  select id from challenges where id = ${id} and attempts = ${attempt} and state = ${processing}`;
+  select id from challenges where id = ${id} and (attempts = ${attempt} and state = 'processing') is true`;
 
 type Finished = { readonly validatedAt: Statement<unknown>; readonly error: Statement<unknown> };
 
@@ -175,5 +167,5 @@ const finish = (
 ): Statement<unknown> => sql`
   update challenges set state = ${state}, validated_at = ${validatedAt}, error = ${error},
                         failures = null, due_at = null, lease_until = null
-   where authorization_id = ${authorization_id} and state = any(${sourcesOf(challengeLifecycle, 'valid')})
+   where authorization_id = ${authorization_id} and (state = any(${sourcesOf(challengeLifecycle, 'valid')})) is true
      and exists (select from mine)`;

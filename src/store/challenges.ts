@@ -60,7 +60,7 @@ const beginning = <Row>(
 ): Statement<Row> => sql<Row>`
   with a as (
     select a.* from challenges c join authorizations a on a.id = c.authorization_id
-     where c.id = ${id} and a.state = 'pending' and a.expires_at > ${now} and ${heldBy(holder)}
+     where c.id = ${id} and (a.state = 'pending' and a.expires_at > ${now}) is true and ${heldBy(holder)}
        and ${failures === undefined ? sql`true` : hasToken(failures, sql`${failuresOf(holder.accountId)} || a.value`, now)}
        for share of a),
   c as (
@@ -68,7 +68,7 @@ const beginning = <Row>(
        set state = 'processing', key_authorization = token || '.' || ${thumbprint}, account_url = ${accountUrl},
            due_at = ${now}${leased}
       from a
-     where challenges.id = ${id} and challenges.authorization_id = a.id and challenges.state = 'pending'
+     where challenges.id = ${id} and challenges.authorization_id = a.id and (challenges.state = 'pending') is true
        and challenges.type = any(case when a.type = 'ip' then ${offered.address}::text[]
                                       when a.wildcard then ${offered.wildcard}::text[]
                                       else ${offered.name}::text[] end)
@@ -81,7 +81,8 @@ const beginning = <Row>(
 export async function hastenValidation(db: Db, id: string, at: Date, failures: number): Promise<void> {
   await sql`
     update challenges set due_at = ${at}
-     where id = ${id} and state = 'processing' and lease_until is null and due_at > ${at}
-       and coalesce(jsonb_array_length(failures), 0) < ${failures}
+     where id = ${id}
+       and (state = 'processing' and lease_until is null and due_at > ${at}
+            and coalesce(jsonb_array_length(failures), 0) < ${failures}) is true
        and set_config('synchronous_commit', 'off', true) is not null`.execute(db);
 }

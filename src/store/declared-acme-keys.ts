@@ -39,7 +39,7 @@ export async function leaveAcmeKey(
 ): Promise<DeclaredAcmeKeyRow | undefined> {
   const { rows } = await sql<DeclaredAcmeKeyRow>`
     update acme_keys set ${sql.ref(as)} = ${now}, version = version + 1
-     where id = ${id} and version = ${version} and deleted_at is null and ${isWithin(fence)}
+     where id = ${id} and (version = ${version} and deleted_at is null and ${isWithin(fence)}) is true
     returning ${columns}`.execute(tx);
   return rows[0];
 }

@@ -3,6 +3,7 @@ import { type Selectable, sql } from 'kysely';
 import type { AuditRecord } from './audit.ts';
 import type { Db, Tx } from './database.ts';
 import { adoptIn, findDeclaredIn, findToAdoptIn } from './declared-rows.ts';
+import { wantedDirectories } from './directories.ts';
 import { type ExternalBindingRow, externalBindingColumns } from './external-bindings.ts';
 import { gatheredWrites } from './gathered.ts';
 import { type Fence, isWithin, type Owner } from './origin.ts';
@@ -60,8 +61,7 @@ export const insertDeclaredBinding = gatheredWrites<Insertion, DeclaredBindingRo
         ${made(({ record }) => JSON.stringify(record.detail ?? {}))}::text[])
         as wanted (id, created_at, namespace, object, uid, generation, directory_id, name, key_id, mac_sealed,
                    order_validations, renewed, record_id, actor_kind, actor, action, detail)),
-    directory as (
-      select id from directories where id in (select directory_id from wanted) and deleted_at is null for share),
+    directory as (${wantedDirectories}),
     made as (
       insert into external_bindings (id, origin, origin_namespace, origin_name, origin_uid, origin_generation,
                                      created_at, directory_id, name, key_id, mac_sealed, order_validations, renewed)
@@ -91,10 +91,10 @@ export async function replaceDeclaredBinding(
 ): Promise<DeclaredBindingRow | undefined> {
   const { rows } = await sql<DeclaredBindingRow>`
     with directory as (
-      select id from directories where id = ${binding.directory_id} and deleted_at is null for share),
+      select id from directories where id = ${binding.directory_id} and (deleted_at is null) is true for share),
     retired as (
       update external_bindings set deleted_at = ${binding.created_at}, version = version + 1
-       where id = ${id} and version = ${version} and deleted_at is null and ${isWithin(fence)}
+       where id = ${id} and (version = ${version} and deleted_at is null and ${isWithin(fence)}) is true
          and exists (select from directory)
       returning id)
     insert into external_bindings (id, origin, origin_namespace, origin_name, origin_uid, origin_generation,

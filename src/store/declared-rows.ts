@@ -34,7 +34,7 @@ export const findToAdoptIn =
   <Row>(table: Table, columns: RawBuilder<unknown>) =>
   async (db: Db, id: string): Promise<Row | undefined> => {
     const { rows } = await sql<Row>`
-      select ${columns} from ${sql.table(table)} where id = ${id} and ${isAdoptable[table]}`.execute(db);
+      select ${columns} from ${sql.table(table)} where id = ${id} and (${isAdoptable[table]}) is true`.execute(db);
     return rows[0];
   };
 
@@ -52,7 +52,7 @@ export const adoptIn =
          set origin = 'kubernetes', origin_namespace = ${owner.namespace}, origin_name = ${owner.name},
              origin_uid = ${fence.uid}, origin_generation = ${fence.generation}, orphaned_at = null, deleted_at = null,
              version = version + 1
-       where id = ${id} and version = ${version} and ${isAdoptable[table]}
+       where id = ${id} and (version = ${version} and ${isAdoptable[table]}) is true
       returning ${columns}`.execute(tx);
     return rows[0];
   };

@@ -12,11 +12,18 @@ import {
   type Owner,
   ownedColumns,
 } from './origin.ts';
+import { verbatim } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 export type DirectoryRow = Selectable<Tables['directories']>;
 export type DirectoryFilter = { readonly signingCertId?: string | undefined };
 export type DirectoryChanges = Omit<Updateable<Tables['directories']>, 'version' | 'deleted_at'>;
+
+/** For a statement for many: those that its part `wanted` names, held against deletion, in one order for all who do so. */
+export const wantedDirectories = verbatim(`
+  select d.id, d.slug
+    from (select distinct directory_id as id from wanted order by directory_id) w,
+         lateral (select id, slug from directories where id = w.id and (deleted_at is null) is true for share) d`);
 
 export const directoryColumns = [
   ...ownedColumns,

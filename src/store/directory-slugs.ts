@@ -47,9 +47,9 @@ export async function findSlugHolder(db: Db, slug: string): Promise<SlugHolder |
 /** The current slug and all old ones. */
 export async function listSlugsOfDirectory(db: Db, directoryId: string): Promise<readonly string[]> {
   const { rows } = await sql<{ slug: string }>`
-    select slug from directory_slugs where directory_id = ${directoryId} and released_at is null
-     order by slug`.execute(db);
-  return rows.map(({ slug }) => slug);
+    select slug from directory_slugs
+     where directory_id = ${directoryId} and (released_at is null) is true`.execute(db);
+  return rows.map(({ slug }) => slug).sort();
 }
 
 /** Also by a directory that is deleted: what is released is taken by another one at once. */

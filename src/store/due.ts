@@ -45,7 +45,7 @@ export async function postponeDue(db: Db, rows: DueRows, { id, attempt }: Claim,
   const { table, due, lease, attempts } = columnsOf(rows);
   await sql`
     update ${table} set ${due} = ${dueAt}, ${lease} = null
-     where id = ${id} and ${attempts} = ${attempt} and ${due} is not null`.execute(db);
+     where id = ${id} and (${attempts} = ${attempt} and ${due} is not null) is true`.execute(db);
 }
 
 const columnsOf = ({ table, dueAt, leaseUntil, attempts }: DueRows) => ({

@@ -39,8 +39,10 @@ export const externalBindingColumns = [
 
 const mayBeChanged = (fence: Fence | undefined) =>
   fence === undefined
-    ? sql<SqlBool>`(${isUnused} and ${isChangeable})`
-    : sql<SqlBool>`(deleted_at is null and ${isWithin(fence)})`;
+    ? sql<SqlBool>`(${isUnused} and ${isChangeable}) is true`
+    : sql<SqlBool>`(deleted_at is null and ${isWithin(fence)}) is true`;
+
+const isKept = sql<SqlBool>`(deleted_at is null) is true`;
 
 const slugOfDirectory = sql<string>`(select slug from directories where id = external_bindings.directory_id)`.as(
   'slug',
@@ -58,7 +60,7 @@ export async function insertExternalBinding(
 ): Promise<ExternalBindingRow | undefined> {
   const { rows } = await sql<ExternalBindingRow>`
     with directory as (
-      select id, slug from directories where id = ${binding.directory_id} and deleted_at is null for share),
+      select id, slug from directories where id = ${binding.directory_id} and (deleted_at is null) is true for share),
     inserted as (
       insert into external_bindings (id, origin, created_at, directory_id, name, key_id, mac_sealed, order_validations)
       select ${binding.id}::uuid, 'api', ${binding.created_at}::timestamptz, directory.id, ${binding.name ?? null}::text,
@@ -78,7 +80,7 @@ export const findExternalBinding = gatheredRows<ExternalBindingRow>((db, ids) =>
     .select(externalBindingColumns)
     .select(slugOfDirectory)
     .where('id', '=', ids)
-    .where('deleted_at', 'is', null),
+    .where(isKept),
 );
 
 /** The token that an ACME client names by its kid, used ones too. Undefined for one of another directory, or a deleted one. */
@@ -184,7 +186,7 @@ export async function notifyTokenOwner(tx: Tx, id: string): Promise<void> {
     .selectFrom('external_bindings')
     .select(['origin_namespace as namespace', 'origin_name as name'])
     .where('id', '=', id)
-    .where('deleted_at', 'is', null)
+    .where(isKept)
     .where(sql<SqlBool>`not ${isChangeable}`)
     .executeTakeFirst();
   if (owner === undefined) return;

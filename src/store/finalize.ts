@@ -90,7 +90,7 @@ export const findOrderForFinalize = gatheredOn<OwnAsk, FinalizeRow | undefined>(
               from order_authorizations oa join authorizations a on a.id = oa.authorization_id
              where oa.order_id = o.id) as authorizations
       from ${askedFor(asks)}
-      join orders o on o.id = asked.id and o.acme_key_id = asked.acme_key_id
+      join orders o on o.id = asked.id and (o.acme_key_id = asked.acme_key_id) is true
       join acme_keys k on k.id = o.acme_key_id
       join directories d on d.id = o.directory_id
       join signing_certs s on s.id = d.signing_cert_id`.execute(db);
@@ -149,12 +149,13 @@ export async function reserveOrder(
            csr_sha256 = ${reservation.csr_sha256}, key_thumbprint = ${thumbprint},
            due_at = ${seen.dueAt}, lease_until = null, attempts = 0
       from asynchronous, acme_keys k, directories d, signing_certs s
-     where o.id = ${order.id} and o.acme_key_id = ${order.acme_key_id} and o.directory_id = ${order.directory_id}
-       and o.state = any(${sourcesOf(orderLifecycle, 'processing')}) and o.expires_at > ${seen.now}
-       and k.id = o.acme_key_id and k.state = 'valid'
-       and d.id = o.directory_id and d.deleted_at is null and d.version = ${seen.directoryVersion}
-       and s.id = ${reservation.signing_cert_id} and s.id = d.signing_cert_id
-       and s.state = 'active' and s.deleted_at is null
+     where o.id = ${order.id}
+       and (o.acme_key_id = ${order.acme_key_id} and o.directory_id = ${order.directory_id}
+            and o.state = any(${sourcesOf(orderLifecycle, 'processing')}) and o.expires_at > ${seen.now}) is true
+       and k.id = o.acme_key_id and (k.state = 'valid') is true
+       and d.id = o.directory_id and (d.deleted_at is null and d.version = ${seen.directoryVersion}) is true
+       and s.id = d.signing_cert_id
+       and (s.id = ${reservation.signing_cert_id} and s.state = 'active' and s.deleted_at is null) is true
        and exists (select from order_authorizations oa where oa.order_id = o.id)
        and not exists (
              select from order_authorizations oa join authorizations a on a.id = oa.authorization_id
@@ -187,12 +188,13 @@ export async function completeOrder(db: Db, cert: NewCertificate, record: AuditR
   const { rows } = await sql<{ completed: boolean }>`
     with issuer as (
       select id from signing_certs
-       where id = ${cert.signing_cert_id} and state = 'active' and deleted_at is null for key share),
+       where id = ${cert.signing_cert_id} and (state = 'active' and deleted_at is null) is true for key share),
     moved as (
       update orders o set state = 'valid', tbs = null, due_at = null, lease_until = null
-       where o.id = ${cert.orderId} and o.state = any(${sourcesOf(orderLifecycle, 'valid')})
-         and o.serial = ${cert.serial} and o.signing_cert_id in (select id from issuer)
-         and exists (select from directories d where d.id = o.directory_id and d.deleted_at is null)
+       where o.id = ${cert.orderId}
+         and (o.state = any(${sourcesOf(orderLifecycle, 'valid')}) and o.serial = ${cert.serial}) is true
+         and o.signing_cert_id in (select id from issuer)
+         and exists (select from directories d where d.id = o.directory_id and (d.deleted_at is null) is true)
          and not exists (select from used_keys u where u.thumbprint = o.key_thumbprint)
       returning o.id, o.issued_cert_id, o.acme_key_id, o.directory_id, o.signing_cert_id, o.serial, o.key_thumbprint),
     stored as (
@@ -225,7 +227,7 @@ export async function findReservedOrder(db: Db, orderId: string): Promise<Reserv
            d.deleted_at is null and s.deleted_at is null and s.state = 'active' as is_wanted,
            exists (select from used_keys u where u.thumbprint = o.key_thumbprint) as key_is_used
       from orders o join directories d on d.id = o.directory_id join signing_certs s on s.id = o.signing_cert_id
-     where o.id = ${orderId} and o.state = 'processing'`.execute(db);
+     where o.id = ${orderId} and (o.state = 'processing') is true`.execute(db);
   return rows[0];
 }
 
@@ -236,7 +238,7 @@ export async function failReservedOrder(db: Db, { id, serial }: Reserved, error:
   const { rows } = await sql`
     update orders set state = 'invalid', error = ${JSON.stringify(error)}::jsonb,
                       tbs = null, due_at = null, lease_until = null
-     where id = ${id} and state = 'processing' and serial = ${serial}
+     where id = ${id} and (state = 'processing' and serial = ${serial}) is true
     returning id`.execute(db);
   return rows.length > 0;
 }
@@ -246,7 +248,7 @@ export async function releaseReservedOrder(db: Db, { id, serial }: Reserved): Pr
   const { rows } = await sql`
     update orders set state = 'ready', serial = null, tbs = null, issued_cert_id = null, signing_cert_id = null,
                       csr_sha256 = null, key_thumbprint = null, due_at = null, lease_until = null, attempts = 0
-     where id = ${id} and state = 'processing' and serial = ${serial}
+     where id = ${id} and (state = 'processing' and serial = ${serial}) is true
     returning id`.execute(db);
   return rows.length > 0;
 }
@@ -257,7 +259,7 @@ export async function hurryReservedOrder(db: Db, { id, serial }: Reserved, now: 
     with asynchronous as materialized (select set_config('synchronous_commit', 'off', true)),
     hurried as (
       update orders set due_at = ${now} from asynchronous
-       where id = ${id} and state = 'processing' and serial = ${serial} and lease_until is null
+       where id = ${id} and (state = 'processing' and serial = ${serial} and lease_until is null) is true
       returning id)
     select pg_notify('acmery_due', 'order') from hurried`.execute(db);
 }

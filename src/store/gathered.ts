@@ -14,14 +14,17 @@ type Load<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Valu
 type Batch<Ask, Answer> = PromiseWithResolvers<(ask: Ask) => Answer> & { readonly asks: Ask[] };
 
 /** One statement alone would leave the connection idle while its answer is handed out. */
-const MAX_UNDER_WAY = 2;
+const USUALLY_UNDER_WAY = 2;
 
-export function gatheredCalls<Ask, Answer>(run: Run<Ask, Answer>): (ask: Ask) => Promise<Answer> {
+export function gatheredCalls<Ask, Answer>(
+  run: Run<Ask, Answer>,
+  most = USUALLY_UNDER_WAY,
+): (ask: Ask) => Promise<Answer> {
   let next: Batch<Ask, Answer> | undefined;
   let underWay = 0;
 
   const begin = (): void => {
-    if (next === undefined || underWay === MAX_UNDER_WAY) return;
+    if (next === undefined || underWay === most) return;
     const batch = next;
     next = undefined;
     underWay++;
@@ -72,13 +75,14 @@ export const gatheredOn = <Ask, Answer>(
 
 /**
  * For statements that may wait for locks or the disk: on connections of their own, so that no read of others stands behind
- * them.
+ * them. With `underWay` 1 all who come while one is flushed to the disk gather for the next; all wait for its locks, too.
  */
 export const gatheredWrites = <Ask, Answer>(
   run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>,
+  underWay = USUALLY_UNDER_WAY,
 ): ((db: Db, ask: Ask) => Promise<Answer>) =>
   perDatabase(
-    (db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks)),
+    (db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks), underWay),
     (db) => db,
   );
 

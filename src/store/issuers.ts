@@ -25,7 +25,8 @@ export const findIssuer = gatheredReads<IssuerRow>(async (db, ids) => {
         from signing_certs where id = any(${ids}::uuid[])
        union all
       select chain.issuer_id, p.id, p.parent_id, p.name, p.state, p.name_constraints, depth + 1
-        from chain join signing_certs p on p.id = chain.parent_id
+        from chain cross join lateral (
+               select id, parent_id, name, state, name_constraints from signing_certs where id = chain.parent_id limit 1) p
        where depth < ${LONGEST_CHAIN}
     ),
     constraining as (

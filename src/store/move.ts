@@ -44,7 +44,7 @@ function mover<T extends StatefulTable>(table: T, lifecycle: Lifecycle<State<T>>
     const changes = Object.entries({ ...set, state: to }).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
     const { rows } = await sql<Moved<T, C>>`
       update ${sql.table(table)} set ${sql.join(changes)}
-       where id = ${id} and state = any(${sources})
+       where id = ${id} and (state = any(${sources})) is true
       returning ${sql.join(['id', ...returning].map((column) => sql.ref(column)))}`.execute(db);
     return rows[0];
   };

@@ -132,8 +132,8 @@ const replacing = ({ id, replacedCertId }: NewOrder, now: Date): Statement<unkno
 /** Whoever changes the account waits until the statement is committed, or is seen by it. */
 const accountAsSeen = ({ account, directory }: Seen): Statement<unknown> => sql`
   select k.id, k.directory_id from acme_keys k join directories d on d.id = k.directory_id
-   where k.id = ${account.id} and k.version = ${account.version} and k.state = 'valid'
-     and d.id = ${directory.id} and d.version = ${directory.version} and d.deleted_at is null
+   where k.id = ${account.id} and (k.version = ${account.version} and k.state = 'valid') is true
+     and (d.id = ${directory.id} and d.version = ${directory.version} and d.deleted_at is null) is true
      for share of k`;
 
 function authorized({ createdAt, expiresAt, auto }: NewAuthorizations, from: Statement<unknown>): Statement<unknown> {

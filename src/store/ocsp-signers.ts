@@ -48,7 +48,7 @@ export const planOcspSigner = (
     with planned as (
       insert into ocsp_signers (id, signing_cert_id, key_ref, due_at)
       select ${id}, s.id, ${id}, ${now} from signing_certs s
-       where s.id = ${signingCertId} and ${hasUse(now)}
+       where s.id = ${signingCertId} and (${hasUse(now)}) is true
          and not exists (select from ocsp_signers o where o.signing_cert_id = s.id and o.not_after > ${after})
       on conflict (signing_cert_id) where der is null do nothing
       returning id

@@ -33,7 +33,7 @@ export const findOcspStatus = gatheredOn<OcspAsk, OcspStatusRow>(async (db, asks
          where s.id = asked.signing_cert_id limit 1) issuer on true
       left join lateral (
         select true as is_issued, c.revoked_at, c.reason from issued_certs c
-         where c.serial = asked.serial and c.signing_cert_id = asked.signing_cert_id) leaf on true
+         where c.serial = asked.serial and (c.signing_cert_id = asked.signing_cert_id) is true) leaf on true
       left join lateral (
         select true as is_issued, c.revoked_at, c.reason from signing_certs c
          where leaf.is_issued is null and c.parent_id = asked.signing_cert_id and c.serial = asked.serial

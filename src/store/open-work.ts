@@ -59,8 +59,9 @@ export async function endAuthorizations(
       sql`
         update authorizations set state = ${to}
          where id = any(array(select id from authorizations
-                               where acme_key_id = ${acmeKeyId} and expires_at > ${now} and ${isOpen}
-                                 and ${which === 'all' ? sql`true` : sql`auto`}
+                               where acme_key_id = ${acmeKeyId}
+                                 and (expires_at > ${now} and ${isOpen}
+                                      and ${which === 'all' ? sql`true` : sql`auto`}) is true
                                limit ${batch}))
            and ${isOpen}`.execute(tx);
     while (Number((await end()).numAffectedRows) > 0);

@@ -20,7 +20,7 @@ export type PoolLimits = {
  * was small would go on reading all of it. And no statement here is worth compiling. So each has one good plan, which is
  * made once a connection: made for each value it costs as much as the statement, and for a list several times that.
  */
-const PLANNER_OPTIONS =
+export const PLANNER_OPTIONS =
   '-c enable_bitmapscan=off -c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan';
 /** After so long without traffic the kernel asks whether the server is still there. */
 const KEEP_ALIVE_MS = 30_000;

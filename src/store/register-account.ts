@@ -4,6 +4,7 @@ import { type AcmeKeyRow, acmeKeyColumns } from './acme-keys.ts';
 import { type AuditRecord, auditOfEach } from './audit.ts';
 import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
+import { wantedDirectories } from './directories.ts';
 import { gatheredWrites, orEachAlone } from './gathered.ts';
 import { type Fence, isChangeable, type Owner } from './origin.ts';
 import { sql, verbatim } from './statement.ts';
@@ -51,6 +52,9 @@ const given = {
 
 const names = Object.keys(given);
 const columns = verbatim(names.join(', '));
+const wantedColumns = columnsOf('wanted', names);
+const returnedColumns = columnsOf('acme_keys', acmeKeyColumns);
+const madeColumns = columnsOf('made', acmeKeyColumns);
 const typedColumns = verbatim(
   Object.entries(given)
     .map(([name, type]) => `${name} ${type}`)
@@ -64,28 +68,26 @@ const typedColumns = verbatim(
  * not new. Fails by used_keys_pkey when it has just become another's. All who do the same take their locks in one order:
  * directories, tokens, keys.
  */
-export const insertAcmeKey = gatheredWrites<Registration, AcmeKeyRow | undefined>(orEachAlone(insertAcmeKeys));
+export const insertAcmeKey = gatheredWrites<Registration, AcmeKeyRow | undefined>(orEachAlone(insertAcmeKeys), 1);
 
 async function insertAcmeKeys(db: Db, asks: readonly Registration[]) {
   const { rows } = await sql<AcmeKeyRow>`
     with wanted as materialized (
-      select distinct on (thumbprint) ${columnsOf('wanted', names)}
+      select distinct on (thumbprint) ${wantedColumns}
         from json_to_recordset(${JSON.stringify(asks.map(({ key }) => givenOf(key)))}::json) as wanted (${typedColumns})
         left join lateral (select true as is_used from used_keys where thumbprint = wanted.thumbprint limit 1) used on true
        where is_used is null
        order by thumbprint, id),
-    directory as (
-      select d.id, d.slug
-        from (select distinct directory_id as id from wanted order by directory_id) w,
-             lateral (select id, slug from directories where id = w.id and deleted_at is null for share) d),
+    directory as (${wantedDirectories}),
     held as (
       select b.id, w.id as account_id, w.created_at as spent_at
         from (select wanted.* from wanted join directory on directory.id = wanted.directory_id
                where external_binding_id is not null order by external_binding_id) w,
              lateral (select id from external_bindings
-                       where id = w.external_binding_id and directory_id = w.directory_id
-                         and name = w.name and order_validations = w.order_validations
-                         and acme_key_id is null and deleted_at is null for update) b),
+                       where id = w.external_binding_id
+                         and (directory_id = w.directory_id and name = w.name
+                              and order_validations = w.order_validations
+                              and acme_key_id is null and deleted_at is null) is true for update) b),
     spent as (
       update external_bindings b
          set (acme_key_id, used_at) = (select account_id, spent_at from held where held.id = b.id limit 1),
@@ -106,10 +108,10 @@ async function insertAcmeKeys(db: Db, asks: readonly Registration[]) {
       returning acme_key_id),
     made as (
       insert into acme_keys (state, ${columns})
-      select 'valid', ${columnsOf('wanted', names)} from wanted join claimed on claimed.acme_key_id = wanted.id
-      returning ${columnsOf('acme_keys', acmeKeyColumns)}),
+      select 'valid', ${wantedColumns} from wanted join claimed on claimed.acme_key_id = wanted.id
+      returning ${returnedColumns}),
     recorded as (${auditOfEach(sql`made`, asks.flatMap(recordsOf))})
-    select ${columnsOf('made', acmeKeyColumns)}, directory.slug,
+    select ${madeColumns}, directory.slug,
            case when spent.told is not null then pg_notify('acmery_owned', spent.told) end as notified
       from made
       join directory on directory.id = made.directory_id

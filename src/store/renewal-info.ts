@@ -27,8 +27,9 @@ export async function findRenewableCert(
   const { rows } = await sql<RenewableCert>`
     select c.id, c.acme_key_id, c.signing_cert_id, c.serial, c.subjects, c.not_before, c.not_after, c.revoked_at,
            issuer.revoked_at as issuer_revoked_at, not (${isFree(sql`c.replaced_by`, now)}) as is_replaced
-      from issued_certs c join signing_certs issuer on issuer.id = c.signing_cert_id
-     where c.serial = ${serial} and c.directory_id = ${directoryId} and issuer.ski = ${keyIdentifier}
+      from (select * from issued_certs where serial = ${serial} offset 0) c
+      join signing_certs issuer on issuer.id = c.signing_cert_id and (issuer.ski = ${keyIdentifier}) is true
+     where c.directory_id = ${directoryId}
      order by c.id desc limit 1`.execute(db);
   return rows[0];
 }

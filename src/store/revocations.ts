@@ -27,12 +27,15 @@ export async function revokeLiveCerts(
   { reason, now, limit }: { readonly reason: number; readonly now: Date; readonly limit: number },
 ): Promise<readonly RevokedCert[]> {
   const [[column, value] = []] = Object.entries(selection);
+  const isLive = sql`(revoked_at is null and not_after > ${now})`;
+  // Those of an account are walked in the order of an index of theirs; of an id or a key there are few.
+  const live = column === 'acme_key_id' ? isLive : sql`${isLive} is true`;
   const { rows } = await sql<RevokedCert>`
     update issued_certs set state = 'revoked', revoked_at = ${now}, reason = ${reason}
      where id = any(array(select id from issued_certs
-                           where ${sql.ref(column ?? 'id')} = ${value} and revoked_at is null and not_after > ${now}
+                           where ${sql.ref(column ?? 'id')} = ${value} and ${live}
                            order by not_after, id limit ${limit} for update))
-       and state = any(${sourcesOf(issuedCertLifecycle, 'revoked')})
+       and (state = any(${sourcesOf(issuedCertLifecycle, 'revoked')})) is true
     returning id, signing_cert_id, serial, not_after, key_thumbprint`.execute(tx);
   return rows;
 }

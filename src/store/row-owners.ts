@@ -8,8 +8,8 @@ type RowOwner = { readonly id: string; readonly uid: string };
 export const findRowOwner = gatheredRows<RowOwner>(
   (_db, ids) => sql<RowOwner>`
     select id, origin_uid as uid from signing_certs
-     where id = ${ids} and origin = 'kubernetes' and orphaned_at is null and deleted_at is null
+     where id = ${ids} and (origin = 'kubernetes' and orphaned_at is null and deleted_at is null) is true
      union all
     select id, origin_uid from directories
-     where id = ${ids} and origin = 'kubernetes' and orphaned_at is null and deleted_at is null`,
+     where id = ${ids} and (origin = 'kubernetes' and orphaned_at is null and deleted_at is null) is true`,
 );

@@ -199,7 +199,7 @@ export const markSigningCertDeleted = (tx: Tx, id: string, now: Date) =>
     with deleted as (
       update signing_certs
          set deleted_at = ${now}, version = version + 1, key_due_at = case when key_ref is not null then ${now}::timestamptz end
-       where id = ${id} and deleted_at is null
+       where id = ${id} and (deleted_at is null) is true
       returning id
     )
     select pg_notify('acmery_due', ${REMOVED_KEYS}) from deleted`.execute(tx);

@@ -1,5 +1,9 @@
 // The sql tag of the statements that requests send. Kysely's makes a tree of each and the text out of that, every time;
 // here the text is made once, is found again by the templates that it is made of, and only the values are gathered.
+//
+// Of a row that is found by its key, what else must hold stands in `(...) is true`, which can be checked but not searched
+// for. A plan is made once a connection, and while tables are small every index looks as good as the key: by one that
+// knows the state, or the account, all rows of that state or account would be read for one, however many there come to be.
 import {
   type AliasableExpression,
   type AliasedExpression,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signedRoute } from '../../src/acme/route.ts';
 import { formatId, newUuid } from '../../src/core/ids.ts';
 import { acmePaths } from '../../src/core/urls.ts';
+import { Type } from '../../src/schema/define.ts';
 import { type TestAcme, testAcme } from '../support/acme.ts';
 import { type AcmeClient, anAcmeKey } from '../support/acme-client.ts';
 import { aRequest } from '../support/given-ready-order.ts';
@@ -63,4 +64,44 @@ test('a read that fails is told to who waits for it, and harms nobody else', asy
   const answer = await client.post(url);
   expect(answer.status).toBe(500);
   expect(answer.text).not.toContain('swordfish');
+});
+
+test('JWS-14: who offers a key that is not accepted hears first of his directory and his nonce', async () => {
+  using client = acme.client();
+  const newAccount = await client.url('newAccount');
+  const header = { jwk: { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' } };
+  const spent = await client.nonce();
+  expect((await client.post(newAccount, {}, { withJwk: true, nonce: spent })).status).toBe(201);
+  const typeOf = async (url: string, nonce?: string) => {
+    const { status, json } = await client.post(url, {}, { withJwk: true, header, ...(nonce && { nonce }) });
+    return [status, json.type.replace(/.*:/, '')];
+  };
+
+  expect(await typeOf(newAccount)).toEqual([400, 'badPublicKey']);
+  expect(await typeOf(newAccount, spent)).toEqual([400, 'badNonce']);
+  const elsewhere = newAccount.replace(`/${acme.directory.fields.slug}/`, '/nowhere/');
+  expect(await typeOf(elsewhere)).toEqual([404, 'malformed']);
+});
+
+test('a read for a new account that fails harms nobody but who waits for it', async () => {
+  const failing = signedRoute({
+    path: acmePaths.newAccount,
+    signer: 'newKey',
+    json: Type.Object({}),
+    ahead: () => Promise.reject(new Error('the password is swordfish')),
+    handle: async ({ ahead }) => ({ status: 200, json: { found: await ahead } }),
+  });
+  const routes = sampleAcmeRoutes.map((row) => (row.path === acmePaths.newAccount ? failing : row));
+  await using other = await testAcme({ routes });
+  using client = other.client();
+  const url = await client.url('newAccount');
+  const spent = await client.nonce();
+
+  const answers = [
+    await client.post(url, {}, { withJwk: true, nonce: spent }),
+    await client.post(url, {}, { withJwk: true, nonce: spent }),
+  ];
+
+  expect(answers.map(({ status }) => status)).toEqual([500, 400]);
+  expect(answers.map(({ text }) => text).join()).not.toContain('swordfish');
 });

@@ -22,7 +22,7 @@ export async function registerClient(
   wanted: Partial<Parameters<typeof newAccount>[1]> & { readonly onlyReturnExisting?: boolean } = {},
 ) {
   const { onlyReturnExisting, key = await anAccountKey(), ...others } = wanted;
-  const known = await accountOfKey(ca, directory, key, onlyReturnExisting);
+  const known = await accountOfKey(ca, directory, key, { onlyReturnExisting });
   if (known !== undefined) return { account: known, isNew: false };
   const from = { clientAddress: '10.0.0.1', requestId: 'request-1' };
   const request = { contacts: [], termsAgreed: false, binding: undefined, ...from };

@@ -37,6 +37,28 @@ test('who asks in one turn goes together; two calls are under way at once, and a
   expect(answers).toEqual(['A', 'B', 'A', 'C', 'D', 'C', undefined]);
 });
 
+test('where one call may be under way, all who come meanwhile are the next', async () => {
+  const calls: { readonly asks: readonly string[]; answer(): void }[] = [];
+  const ask = gatheredCalls<string, string>((asks) => {
+    const { promise, resolve } = Promise.withResolvers<(asked: string) => string>();
+    calls.push({ asks, answer: () => resolve((asked) => asked.toUpperCase()) });
+    return promise;
+  }, 1);
+
+  const first = ask('a');
+  await turn();
+  const later = [ask('b'), turn().then(() => ask('c'))];
+  await turn();
+  await turn();
+  expect(calls.map(({ asks }) => asks)).toEqual([['a']]);
+  calls[0]?.answer();
+  await expect.poll(() => calls.length).toBe(2);
+  calls[1]?.answer();
+
+  expect(await Promise.all([first, ...later])).toEqual(['A', 'B', 'C']);
+  expect(calls[1]?.asks).toEqual(['b', 'c']);
+});
+
 test('who asks after a call has begun is answered by a later one', async () => {
   const { calls, load } = aLoad();
   const ask = gathered(load);
