@@ -6,6 +6,7 @@ import { publicHostName } from '../core/urls.ts';
 import { type Cluster, openCluster } from '../kubernetes/client.ts';
 import { mayReviewTokens } from '../kubernetes/cluster-access.ts';
 import { EventRecorder } from '../kubernetes/event-recorder.ts';
+import { heldBy } from '../kubernetes/held-by.ts';
 import { type IssuerInjection, issuerInjection, showsToIssuers } from '../kubernetes/issuer-injection.ts';
 import { leaseLeadership } from '../kubernetes/lease.ts';
 import { clusterOutputs } from '../kubernetes/outputs.ts';
@@ -31,7 +32,9 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
   const instance = settings.podName ?? hostname();
   const { watchNamespaces: namespaces, resourceClass, trustNamespace } = settings;
   const watchSecrets = settings.secretsWatch === 'on';
-  const source = scope.use(openClusterSource({ cluster, events, namespaces, resourceClass, watchSecrets }));
+  const leadership = leaseLeadership({ cluster, events, namespace, name: LEASE, instance });
+  const held = heldBy(leadership, cluster);
+  const source = scope.use(openClusterSource({ cluster: held, events, namespaces, resourceClass, watchSecrets }));
   let injection: IssuerInjection | undefined;
   if (namespaces !== undefined && settings.roles.includes('server')) void tellOfReviews(cluster, events);
   const isGoing = (name: string): boolean => source.namespace(name)?.isTerminating === true;
@@ -43,17 +46,17 @@ export async function openClusterWorld({ settings, events, scope }: WorldOptions
       source: toldToo(source, (change) => {
         if (showsToIssuers(change)) injection?.recheck();
       }),
-      outputs: clusterOutputs(cluster),
+      outputs: clusterOutputs(held),
       ...(trustNamespace !== undefined && {
-        trustMirror: clusterTrustMirror({ cluster, namespace: trustNamespace }),
+        trustMirror: clusterTrustMirror({ cluster: held, namespace: trustNamespace }),
       }),
       events: recorder,
-      leadership: () => leaseLeadership({ cluster, events, namespace, name: LEASE, instance }),
+      leadership: () => leadership,
       namespace,
       caNamespaces: caNamespacesOf(settings, namespace),
       ...(settings.certManagerInjection === 'on' && {
         beside: (anchors, leading) => {
-          injection ??= issuerInjection({ cluster, events, source, anchors, namespaces });
+          injection ??= issuerInjection({ cluster: held, events, source, anchors, namespaces });
           return injection.run(leading);
         },
       }),

@@ -44,6 +44,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster | un
   return new Cluster(source, await source.load(), events);
 }
 
+/** What those need of it who neither open nor close it. */
+export type ClusterRequests = Pick<Cluster, 'server' | 'request' | 'stream'>;
+
 type ClusterEvents = Pick<Events, 'clusterAnswered'>;
 /** What is sent: a watch is a request whose answer does not end. */
 type Sent = Omit<ClusterRequest, 'signal' | 'timeoutMs'> & { readonly isWatch: boolean };

@@ -1,11 +1,11 @@
 // Deletes an object of the cluster as it was found: nothing that was changed or made anew since.
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import { orUndefined } from './source-errors.ts';
 
 /** One that is gone meanwhile is no failure. Throws ClusterError. */
 export async function deleteAsFound(
-  cluster: Cluster,
+  cluster: ClusterRequests,
   path: string,
   { metadata: { uid, resourceVersion } }: KubernetesObject,
   signal: AbortSignal,

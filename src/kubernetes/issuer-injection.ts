@@ -8,13 +8,13 @@ import type { Events } from '../telemetry/events.ts';
 import { APPLY, issuerPath } from './api-paths.ts';
 import { BackOff } from './back-off.ts';
 import { Cache } from './cache.ts';
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { ClusterError } from './cluster-error.ts';
 import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { reflect } from './reflector.ts';
 
 export type InjectionOptions = {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterRequests;
   readonly events: Events;
   readonly source: Pick<ResourceSource, 'get'>;
   /** Trust anchors of our own HTTPS in PEM; undefined where the clients have them already. */
@@ -154,7 +154,12 @@ const accountBindingOf = (binding: Shown | undefined): ExternalAccountBinding | 
     ? undefined
     : { keyID: binding.keyId, keySecretRef: { name: binding.secretName, key: 'secret' } };
 
-async function apply(cluster: Cluster, issuer: Issuer, acme: Acme | 'nothing', signal: AbortSignal): Promise<void> {
+async function apply(
+  cluster: ClusterRequests,
+  issuer: Issuer,
+  acme: Acme | 'nothing',
+  signal: AbortSignal,
+): Promise<void> {
   const { apiVersion, kind, metadata } = issuer;
   const { namespace, name, uid } = metadata;
   await cluster.request({

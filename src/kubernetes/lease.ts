@@ -5,13 +5,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Leadership } from '../operator/ports.ts';
 import type { Events } from '../telemetry/events.ts';
 import { leasePath } from './api-paths.ts';
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { ClusterError } from './cluster-error.ts';
 import { microtime } from './microtime.ts';
 import { isReason, orUndefined } from './source-errors.ts';
 
 export type LeaseOptions = {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterRequests;
   readonly events: Events;
   readonly namespace: string;
   readonly name: string;
@@ -48,10 +48,17 @@ type Lease = {
   readonly spec?: LeaseSpec;
 };
 
-export function leaseLeadership(options: LeaseOptions): Leadership {
+/** Throws ClusterError `NotLeading` where others may lead by now, also before it is noticed here. */
+export type LeaseLeadership = Leadership & { requireHeld(): void };
+
+export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
   const { events, name, timing = usualTiming } = options;
   let leading: Holder | undefined;
   return {
+    requireHeld() {
+      if (leading?.isHeld()) return;
+      throw new ClusterError(0, 'NotLeading', `The lease ${name} was not renewed in time: others may lead by now.`);
+    },
     requireRenewed() {
       const renewedAgoMs = leading?.heldForMs() ?? 0;
       if (renewedAgoMs <= STUCK_DEADLINES * timing.renewDeadlineMs) return;
@@ -105,12 +112,11 @@ async function leadWith(
 }
 
 /** True when it was ended, false when it could no longer renew. */
-async function renewUntil(holder: Holder, { renewDeadlineMs, retryMs }: LeaseTiming, ended: AbortSignal) {
+async function renewUntil(holder: Holder, { retryMs }: LeaseTiming, ended: AbortSignal) {
   for (;;) {
     await sleep(retryMs, undefined, { signal: ended }).catch(() => undefined);
     if (ended.aborted) return true;
-    // A process that was stopped for long finds others leading, and must not write before it knows.
-    if (holder.heldForMs() >= renewDeadlineMs || !(await holder.renew())) return false;
+    if (!(await holder.renew())) return false;
   }
 }
 
@@ -132,6 +138,11 @@ class Holder {
 
   heldForMs(): number {
     return performance.now() - this.#renewedAtMs;
+  }
+
+  /** False where another one may begin: also in a process that was stopped for long, before anything has told it. */
+  isHeld(): boolean {
+    return this.heldForMs() < this.#timing.renewDeadlineMs;
   }
 
   /** Until it is worth trying again: not the same for all who wait, and not later than the lease of a dead holder ends. */
@@ -162,7 +173,8 @@ class Holder {
       if (leftMs <= 0) return false;
       const signal = AbortSignal.timeout(Math.ceil(leftMs));
       try {
-        if (await this.#write(signal)) return true;
+        // What was sent before this process was stopped may be answered after others have begun.
+        if (await this.#write(signal)) return this.isHeld();
         await this.#look(signal);
         if (!this.#isOurs()) return false;
       } catch (error) {

@@ -1,5 +1,5 @@
 // A whole collection in pages, so that neither server nor event loop is busy with all of it at once.
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 
 type Page<T> = {
@@ -19,7 +19,7 @@ const PAGE = 500;
 
 /** Throws ClusterError, 410 where the reading took longer than the server remembers. */
 export async function* listPages<T extends KubernetesObject = KubernetesObject>(
-  cluster: Cluster,
+  cluster: ClusterRequests,
   { path, labelSelector, accept, signal }: Listing,
 ): AsyncGenerator<Page<T>> {
   let next: string | undefined;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Output, type Outputs, SourceError } from '../operator/ports.ts';
 import { API_GROUP, type Resource } from '../resources/resource.ts';
 import { APPLY, corePath, MERGE } from './api-paths.ts';
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { deleteAsFound } from './delete-as-found.ts';
 import { controllerOf, isOfOurGroup, type KubernetesObject, type OwnerReference } from './kubernetes-object.ts';
 import { FIELD_MANAGER, isMadeByUs, MANAGED_BY_US } from './managed-by.ts';
@@ -16,7 +16,7 @@ type Named = Pick<Output, 'kind' | 'name'>;
 const MADE_FOR = `${API_GROUP}/made-for`;
 const plurals = { Secret: 'secrets', ConfigMap: 'configmaps' } as const;
 
-export const clusterOutputs = (cluster: Cluster): Outputs => ({
+export const clusterOutputs = (cluster: ClusterRequests): Outputs => ({
   createOnce: (owner, output, signal) => asSource(createOnce({ cluster, owner, signal }, output)),
   apply: (owner, output, signal) => asSource(apply({ cluster, owner, signal }, output)),
   read: (owner, named, signal) => asSource(read({ cluster, owner, signal }, named)),
@@ -24,7 +24,7 @@ export const clusterOutputs = (cluster: Cluster): Outputs => ({
   remove: (owner, named, signal) => asSource(remove({ cluster, owner, signal }, named)),
 });
 
-type Context = { readonly cluster: Cluster; readonly owner: Resource; readonly signal: AbortSignal };
+type Context = { readonly cluster: ClusterRequests; readonly owner: Resource; readonly signal: AbortSignal };
 
 async function createOnce(context: Context, output: Output): Promise<Readonly<Record<string, string>>> {
   if (await create(context, output)) return output.data;

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Events } from '../telemetry/events.ts';
 import { BackOff } from './back-off.ts';
 import { Cache } from './cache.ts';
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { ClusterError } from './cluster-error.ts';
 import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { listPages, pathWithQuery } from './list-pages.ts';
 import { type WatchEvent, watch } from './watch.ts';
 
 export type Reflection = {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterRequests;
   readonly events: Events;
   readonly cache: Pick<Cache, 'replace' | 'put' | 'remove'>;
   /** Of the collection: `/apis/acmery.io/v1/directories`. */

@@ -7,7 +7,7 @@ import type { Events } from '../telemetry/events.ts';
 import { APPLY, corePath, MERGE, NAMESPACES, resourcePath } from './api-paths.ts';
 import { BackOff } from './back-off.ts';
 import { Cache, type CacheChange } from './cache.ts';
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { type KubernetesObject, slim } from './kubernetes-object.ts';
 import { type Reflection, reflect } from './reflector.ts';
 import { secretReflection } from './secret-watch.ts';
@@ -15,7 +15,7 @@ import { asSource, isForbidden, isReason, orUndefined } from './source-errors.ts
 import { unlessAborted } from './unless-aborted.ts';
 
 export type ClusterSourceOptions = {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterRequests;
   readonly events: Events;
   /** Undefined: the whole cluster; else no right beyond these is needed, and nothing is known of the namespaces themselves. */
   readonly namespaces?: readonly string[] | undefined;
@@ -141,11 +141,12 @@ export function openClusterSource(options: ClusterSourceOptions): ResourceSource
 
 /**
  * The API server does not look at a uid that is applied to a status, so that the version stands for it. One that is only
- * out of date is looked up. The version that was made, where nobody else has changed the object.
+ * out of date is looked up, and written over where the status is still the one that was seen: another one may lead by now.
+ * The version that was made, where nobody else has changed the object.
  */
 async function writeStatus(
-  cluster: Cluster,
-  { apiVersion, kind, metadata }: Resource,
+  cluster: ClusterRequests,
+  { apiVersion, kind, metadata, status: seen }: Resource,
   { status, version, signal }: { readonly status: object; readonly version: string; readonly signal: AbortSignal },
 ): Promise<string | undefined> {
   const { namespace, name, uid } = metadata;
@@ -167,6 +168,8 @@ async function writeStatus(
     const found = await cluster.request<KubernetesObject>({ method: 'GET', path, signal });
     if (found.metadata.uid !== uid)
       throw new SourceError('gone', `${kind} ${namespace}/${name} was made anew; this one is gone.`);
+    if (!isDeepStrictEqual(found.status, seen))
+      throw new SourceError('conflict', `The status of ${kind} ${namespace}/${name} was written by somebody else.`);
     resourceVersion = found.metadata.resourceVersion;
   }
 }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { SourceError, type TrustMirror } from '../operator/ports.ts';
 import { API_GROUP, type Resource } from '../resources/resource.ts';
 import { corePath, MERGE } from './api-paths.ts';
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { deleteAsFound } from './delete-as-found.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 import { isMadeByUs, MANAGED_BY_US } from './managed-by.ts';
@@ -19,7 +19,13 @@ const DIRECTORY = `${API_GROUP}/directory`;
 const LONGEST_LABEL = 63;
 const LONGEST_NAME = 253;
 
-export function clusterTrustMirror({ cluster, namespace }: { cluster: Cluster; namespace: string }): TrustMirror {
+export function clusterTrustMirror({
+  cluster,
+  namespace,
+}: {
+  cluster: ClusterRequests;
+  namespace: string;
+}): TrustMirror {
   const told = new Set<string>();
   const at = (name?: string): string => corePath('configmaps', namespace, name);
   const find = async (directory: Resource, signal: AbortSignal): Promise<Stored | undefined> => {

@@ -1,5 +1,5 @@
 // A watch of the API server: its events in the order in which they come, and an error when they stop coming.
-import type { Cluster } from './client.ts';
+import type { ClusterRequests } from './client.ts';
 import { ClusterError, errorOfEvent } from './cluster-error.ts';
 import type { KubernetesObject } from './kubernetes-object.ts';
 
@@ -21,7 +21,7 @@ type Line = WatchEvent | { readonly type: 'ERROR'; readonly object: unknown };
  * parsed. Ends when the server ends it. Throws ClusterError, `Timeout` after `inactivityMs` of silence, or the signal's reason.
  */
 export async function* watch(
-  cluster: Cluster,
+  cluster: ClusterRequests,
   path: string,
   { signal, inactivityMs, accept }: WatchOptions,
 ): AsyncGenerator<readonly WatchEvent[]> {

@@ -1,7 +1,8 @@
 // Leadership by a Lease of a real API server: one at a time, handed on, and taken from those who fell silent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Cluster } from '../../src/kubernetes/client.ts';
+import type { ClusterRequests } from '../../src/kubernetes/client.ts';
+import { heldBy } from '../../src/kubernetes/held-by.ts';
 import { type LeaseTiming, leaseLeadership } from '../../src/kubernetes/lease.ts';
 import { testCluster } from '../support/cluster.ts';
 import { read, telemetry } from '../support/cluster-objects.ts';
@@ -26,7 +27,7 @@ const until = (signal: AbortSignal): Promise<void> =>
 
 /** One replica; `leading` while its work runs. */
 function replica(
-  cluster: Cluster,
+  cluster: ClusterRequests,
   namespace: string,
   instance: string,
   stopWork = async (): Promise<void> => undefined,
@@ -128,6 +129,56 @@ test('one that goes on working long after its lease was renewed last says that i
   finish.resolve();
   await eventually('it has stopped', () => !one.state.leading);
   await eventually('it lives again', () => problem() === undefined);
+  one.stop();
+  await one.ended;
+});
+
+/** Like a process that is stopped and goes on: nothing runs meanwhile, and what has come by then is seen first. */
+const stopped = (): unknown => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timing.leaseMs);
+
+test('one that was stopped for longer than its lease changes nothing any more, before it is told', async () => {
+  await using cluster = await testCluster();
+  const namespace = await cluster.namespace();
+  const one = replica(cluster.admin, namespace, 'pod-1');
+  const held = heldBy(one.leadership, cluster.admin);
+  const path = `/api/v1/namespaces/${namespace}/configmaps`;
+  const make = (name: string) => held.request({ method: 'POST', path, body: { metadata: { name } } });
+  await expect(make('not-yet')).rejects.toMatchObject({ reason: 'NotLeading' });
+  await eventually('one leads', () => one.state.leading);
+  await make('leading');
+
+  stopped();
+  await expect(make('stopped')).rejects.toMatchObject({ reason: 'NotLeading' });
+  expect(await held.request({ method: 'GET', path: `${path}/leading` })).toMatchObject({ kind: 'ConfigMap' });
+  await eventually('it leads again', () => one.state.times === 2 && one.state.leading);
+  await make('again');
+  one.stop();
+  await one.ended;
+});
+
+test('a renewal that is answered after the lease has ended is none', async () => {
+  await using cluster = await testCluster();
+  const namespace = await cluster.namespace();
+  const answered = Promise.withResolvers<void>();
+  const late: ClusterRequests = {
+    server: cluster.server,
+    stream: (...asked) => cluster.admin.stream(...asked),
+    async request<Reply>(request: Parameters<ClusterRequests['request']>[0]) {
+      const isRenewal = request.method === 'PUT' && one.state.times === 1 && one.state.leading;
+      const answer = await cluster.admin.request<Reply>(request);
+      if (isRenewal) {
+        stopped();
+        answered.resolve();
+      }
+      return answer;
+    },
+  };
+  const one = replica(late, namespace, 'pod-1');
+  await answered.promise;
+  // No timer of the next renewal has to come first.
+  for (let turns = 0; turns < 5; turns++) await new Promise(setImmediate);
+  expect(one.records()).toContainEqual(expect.objectContaining({ message: 'no longer leading', why: 'lost' }));
+  await eventually('it leads again', () => one.state.times === 2);
   one.stop();
   await one.ended;
 });

@@ -158,6 +158,17 @@ test('a status is written although the object has changed meanwhile', async () =
   expect(await read(cluster.admin, path)).toMatchObject({ spec: { name: 'renamed' }, status: status() });
 });
 
+test('a status that another one has written meanwhile stays', async () => {
+  await using cluster = await testCluster();
+  const namespace = await cluster.namespace();
+  const seen = await givenBinding(cluster.admin, namespace, 'a');
+  const [asleep, leading] = [0, 1].map(() => openClusterSource({ cluster: cluster.admin, events: telemetry().events }));
+  await leading?.writeStatus(seen, { ...status(), observedGeneration: 2 }, never);
+  // The objects that the two have read are not the same one in memory.
+  await expect(asleep?.writeStatus({ ...seen }, status(), never)).rejects.toMatchObject({ refusal: 'conflict' });
+  expect((await read(cluster.admin, `${bindingsPath(namespace)}/a`)).status).toMatchObject({ observedGeneration: 2 });
+});
+
 test('what is written after our own writes meets no newer version', async () => {
   await using cluster = await testCluster();
   const namespace = await cluster.namespace();

@@ -1,0 +1,18 @@
+// The cluster as the one that leads writes to it. A process that was stopped wakes up with work in hand, and may go on with
+// it before any timer has told it that others lead.
+import type { ClusterRequests } from './client.ts';
+import type { LeaseLeadership } from './lease.ts';
+
+export const heldBy = (
+  leadership: Pick<LeaseLeadership, 'requireHeld'>,
+  cluster: ClusterRequests,
+): ClusterRequests => ({
+  get server() {
+    return cluster.server;
+  },
+  async request(request) {
+    if (request.method !== 'GET') leadership.requireHeld();
+    return cluster.request(request);
+  },
+  stream: (...asked) => cluster.stream(...asked),
+});
