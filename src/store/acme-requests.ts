@@ -4,6 +4,7 @@ import type { Db } from './database.ts';
 import { type DirectoryRow, directoryColumns } from './directories.ts';
 import { gatheredOn, gatheredRows } from './gathered.ts';
 import type { NonceClaim, NonceClaimed } from './nonces.ts';
+import { quickly } from './quick-writes.ts';
 import { sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
@@ -144,4 +145,4 @@ export const stampAccount = (db: Db, id: string, day: string) =>
   sql`
     update acme_keys set used_on = ${day}
      where id = ${id} and (used_on is null or used_on < ${day})
-       and set_config('synchronous_commit', 'off', true) is not null`.execute(db);
+       and set_config('synchronous_commit', 'off', true) is not null`.execute(quickly(db));

@@ -6,6 +6,7 @@ import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { type Claim, type Claiming, claimStatement, type DueRows } from './due.ts';
+import { quickly } from './quick-writes.ts';
 import { type Statement, sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 
@@ -108,7 +109,7 @@ export async function settleValid(db: Db, claim: ChallengeClaim, success: Succes
          and not exists (select from order_authorizations oa join authorizations other on other.id = oa.authorization_id
                           where oa.order_id = o.id and other.id <> ${authorization}
                             and (other.state <> 'valid' or other.expires_at <= ${now})))
-    select id from mine where set_config('synchronous_commit', 'off', true) is not null`.execute(db);
+    select id from mine where set_config('synchronous_commit', 'off', true) is not null`.execute(quickly(db));
   return rows.length > 0;
 }
 
@@ -137,7 +138,7 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
       update orders o set state = 'invalid', error = ${JSON.stringify(orderError)}::jsonb from held
        where o.id = held.id and exists (select from mine) and exists (select from undecided)
          and (o.state in ('pending', 'ready') and o.expires_at > ${now}) is true)
-    select id from mine where set_config('synchronous_commit', 'off', true) is not null`.execute(db);
+    select id from mine where set_config('synchronous_commit', 'off', true) is not null`.execute(quickly(db));
   return rows.length > 0;
 }
 

@@ -4,6 +4,7 @@ import type { Holder } from './acme-orders.ts';
 import { type ChallengeRow, challengeColumns, heldBy } from './authorizations.ts';
 import { type ChallengeClaim, surroundings } from './challenge-results.ts';
 import type { Db } from './database.ts';
+import { quickly } from './quick-writes.ts';
 import { type BucketKind, failuresOf, hasToken } from './rate-limits.ts';
 import { type Statement, sql } from './statement.ts';
 
@@ -39,13 +40,13 @@ export async function beginValidation(
 ): Promise<Begun | undefined> {
   if (leaseUntil === undefined) {
     const told = sql`${challengeColumns}, pg_notify('acmery_due', ${CHALLENGE})`;
-    const { rows } = await beginning<ChallengeRow>(holder, id, response, sql``, told).execute(db);
+    const { rows } = await beginning<ChallengeRow>(holder, id, response, sql``, told).execute(quickly(db));
     return rows[0] && { challenge: rows[0], claim: undefined };
   }
   const leased = sql`, lease_until = ${leaseUntil}, attempts = attempts + 1`;
   const claimed = sql`
     ${challengeColumns}, c.attempts as attempt, c.failures, c.key_authorization, c.account_url, ${surroundings}`;
-  const { rows } = await beginning<ClaimedRow>(holder, id, response, leased, claimed).execute(db);
+  const { rows } = await beginning<ClaimedRow>(holder, id, response, leased, claimed).execute(quickly(db));
   return rows[0] && { challenge: rows[0], claim: { ...rows[0], state: rows[0].authorization_state } };
 }
 
@@ -84,5 +85,5 @@ export async function hastenValidation(db: Db, id: string, at: Date, failures: n
      where id = ${id}
        and (state = 'processing' and lease_until is null and due_at > ${at}
             and coalesce(jsonb_array_length(failures), 0) < ${failures}) is true
-       and set_config('synchronous_commit', 'off', true) is not null`.execute(db);
+       and set_config('synchronous_commit', 'off', true) is not null`.execute(quickly(db));
 }

@@ -1,10 +1,11 @@
 // The connection to Postgres: a pool behind Kysely, transactions with retry, LISTEN, and probes of its health.
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
+import { Kysely, PostgresDialect, type PostgresPool, sql, type Transaction } from 'kysely';
 import { parseDatabaseUrl } from './connection.ts';
 import { DatabaseUnavailable } from './database-error.ts';
 import { gatherOn } from './gathered.ts';
 import { type ChannelHandlers, Listener, type ListenerEvents } from './listener.ts';
 import { ConnectionPool, type PoolLimits, type PoolUse } from './pool.ts';
+import { QuickWrites, writeQuicklyOn } from './quick-writes.ts';
 import { SharedConnection } from './shared-connection.ts';
 import { sendBy } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -44,7 +45,9 @@ export class Database {
   readonly address: string;
   readonly #pool: ConnectionPool;
   /** What is gathered goes here. */
-  readonly #shared: SharedConnection;
+  readonly #reads: SharedConnection;
+  /** Writes that wait for no disk. */
+  readonly #writes: SharedConnection;
   readonly #random: () => number;
   readonly #listeners = new Set<Listener>();
   #closed: Promise<void> | undefined;
@@ -54,12 +57,15 @@ export class Database {
     const { applicationName = 'acmery', onConnectionLost = () => {}, random = secureRandom } = options;
     const target = parseDatabaseUrl(options.url);
     this.#pool = new ConnectionPool(target, limits, applicationName, onConnectionLost);
-    this.db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#pool }) });
-    this.#shared = new SharedConnection(() => this.#pool.connectShared());
-    const shared = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: this.#shared }) });
-    gatherOn(this.db, shared);
+    this.db = handleOn(this.#pool);
+    this.#reads = new SharedConnection(() => this.#pool.connectShared());
+    this.#writes = new SharedConnection(() => this.#pool.connectShared());
+    const [reads, writes] = [handleOn(this.#reads), handleOn(this.#writes)];
+    gatherOn(this.db, reads);
+    writeQuicklyOn(this.db, writes);
     sendBy(this.db, this.#pool);
-    sendBy(shared, this.#shared);
+    sendBy(reads, this.#reads);
+    sendBy(writes, new QuickWrites(this.#writes, this.#pool));
     this.address = this.#pool.address;
     this.#random = random;
   }
@@ -117,9 +123,11 @@ export class Database {
 
   async #close(): Promise<void> {
     await Promise.all([...this.#listeners].map((listener) => listener[Symbol.asyncDispose]()));
-    await Promise.all([this.#shared.end(), this.#pool.end()]);
+    await Promise.all([this.#reads.end(), this.#writes.end(), this.#pool.end()]);
   }
 }
+
+const handleOn = (pool: PostgresPool): Db => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
 
 async function within<Result>(timeoutMs: number, work: Promise<Result>, address: string): Promise<Result> {
   let timer: NodeJS.Timeout | undefined;

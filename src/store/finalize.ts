@@ -11,6 +11,7 @@ import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
 import type { DueRows } from './due.ts';
 import { gatheredOn } from './gathered.ts';
+import { quickly } from './quick-writes.ts';
 import { sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
 import { keyLock } from './used-keys.ts';
@@ -164,7 +165,7 @@ export async function reserveOrder(
                      or (a.auto and k.order_validations <> 'auto_approve')))
        and not exists (select from used_keys where thumbprint = ${thumbprint})
        and pg_try_advisory_xact_lock_shared(${keyLock(thumbprint)})
-    returning ${RESERVED}`.execute(db);
+    returning ${RESERVED}`.execute(quickly(db));
   return rows[0];
 }
 
@@ -261,7 +262,7 @@ export async function hurryReservedOrder(db: Db, { id, serial }: Reserved, now: 
       update orders set due_at = ${now} from asynchronous
        where id = ${id} and (state = 'processing' and serial = ${serial} and lease_until is null) is true
       returning id)
-    select pg_notify('acmery_due', 'order') from hurried`.execute(db);
+    select pg_notify('acmery_due', 'order') from hurried`.execute(quickly(db));
 }
 
 /** CAA-9: these were looked up again now. */
@@ -269,5 +270,5 @@ export async function markCaaChecked(db: Db, authorizationIds: readonly string[]
   await sql`
     with asynchronous as materialized (select set_config('synchronous_commit', 'off', true))
     update authorizations set caa_checked_at = ${now} from asynchronous
-     where id = any(${authorizationIds}::uuid[])`.execute(db);
+     where id = any(${authorizationIds}::uuid[])`.execute(quickly(db));
 }

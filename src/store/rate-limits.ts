@@ -3,6 +3,7 @@
 import type { SqlBool } from 'kysely';
 import type { Db } from './database.ts';
 import { gatheredWrites } from './gathered.ts';
+import { quickly } from './quick-writes.ts';
 import { type Statement, sql } from './statement.ts';
 
 /** Buckets of one size. */
@@ -79,7 +80,7 @@ async function takeForAll(
                    + (select taken from asked where asked.subject = excluded.subject)
      where greatest(bucket.full_at, ${now}) + (select taken from asked where asked.subject = excluded.subject)
         <= ${empty}::timestamptz
-    returning subject`.execute(db);
+    returning subject`.execute(quickly(db));
   return new Set(rows.map(({ subject }) => subject));
 }
 
@@ -92,7 +93,7 @@ export async function drainToken(db: Db, bucket: Bucket, now: Date): Promise<voi
     select ${bucket.kind}, ${bucket.subject}, ${now}::timestamptz + ${token}
      where set_config('synchronous_commit', 'off', true) is not null
     on conflict (kind, subject) do update
-       set full_at = least(greatest(bucket.full_at, ${now}) + ${token}, ${empty}::timestamptz)`.execute(db);
+       set full_at = least(greatest(bucket.full_at, ${now}) + ${token}, ${empty}::timestamptz)`.execute(quickly(db));
 }
 
 /** When the next token will be there; undefined when there is one. */

@@ -1,8 +1,11 @@
 import { createServer } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { type Database, openDatabase, type Tx } from '../../src/store/database.ts';
 import { DatabaseError, DatabaseUnavailable } from '../../src/store/database-error.ts';
+import { quickly } from '../../src/store/quick-writes.ts';
+import { sql as statement } from '../../src/store/statement.ts';
 import { testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -270,4 +273,35 @@ test('closing lets a running statement finish and refuses new ones', async () =>
   await test.db.close();
   expect(await running).toBe('finished');
   await expect(test.db.ping()).rejects.toBeInstanceOf(DatabaseUnavailable);
+});
+
+test('writes that wait for no disk share a connection, and one that waits for a lock holds up none that come later', async () => {
+  await using test = await testDatabase();
+  await run(test.db, sql`create table thing (id int primary key, backend int)`);
+  await run(test.db, sql`insert into thing values (1), (2), (3)`);
+  const touch = (id: number) =>
+    statement<{ backend: number }>`update thing set backend = pg_backend_pid() where id = ${id} returning backend`
+      .execute(quickly(test.db.db))
+      .then(({ rows }) => rows[0]?.backend);
+  const shared = await touch(1);
+  expect(await touch(2)).toBe(shared);
+
+  const release = Promise.withResolvers<void>();
+  const locked = Promise.withResolvers<void>();
+  const holding = test.db.inTransaction(async (tx) => {
+    await sql`select from thing where id = 1 for update`.execute(tx);
+    locked.resolve();
+    await release.promise;
+  });
+  await locked.promise;
+  const waiting = touch(1);
+  let other = shared;
+  // Those who come while it may still be quick wait behind it.
+  await eventually('one is answered beside it', async () => {
+    other = await Promise.race([touch(3), pause(50, shared)]);
+    return other !== shared;
+  });
+  release.resolve();
+  await holding;
+  expect(await waiting).toBe(shared);
 });

@@ -1,0 +1,69 @@
+import type pg from 'pg';
+import { expect, test } from 'vitest';
+import { QuickWrites } from '../../../src/store/quick-writes.ts';
+
+/** Two ways to send on, and a clock that the test moves; what is under way on the shared one is answered by the test. */
+function aWriter() {
+  const clock = { nowMs: 0 };
+  const shared: { readonly text: string; readonly answer: PromiseWithResolvers<pg.QueryResult> }[] = [];
+  const pool: string[] = [];
+  const writes = new QuickWrites(
+    {
+      query: (text) => {
+        const answer = Promise.withResolvers<pg.QueryResult>();
+        shared.push({ text, answer });
+        return answer.promise;
+      },
+    },
+    {
+      query: async (text) => {
+        pool.push(text);
+        return {} as pg.QueryResult;
+      },
+    },
+    () => clock.nowMs,
+  );
+  const send = (text: string): Promise<unknown> => writes.query(text, []);
+  return { clock, shared, pool, send, texts: () => shared.map(({ text }) => text) };
+}
+
+test('writes go behind one another', async () => {
+  const { shared, send, texts, pool } = aWriter();
+  const sent = ['a', 'b', 'c'].map(send);
+  for (const { answer } of shared) answer.resolve({} as pg.QueryResult);
+  await Promise.all(sent);
+  expect([texts(), pool]).toEqual([['a', 'b', 'c'], []]);
+});
+
+test('nobody is sent behind one that takes long, until it is answered', async () => {
+  const { clock, shared, send, texts, pool } = aWriter();
+  const first = send('a');
+  clock.nowMs += 25;
+  const second = send('b');
+  clock.nowMs += 1;
+  await send('c');
+  expect([texts(), pool]).toEqual([['a', 'b'], ['c']]);
+
+  shared[0]?.answer.resolve({} as pg.QueryResult);
+  await first;
+  // What stood behind it has only now become the first.
+  clock.nowMs += 25;
+  void send('d');
+  expect([texts(), pool]).toEqual([['a', 'b', 'd'], ['c']]);
+  shared[1]?.answer.reject(new Error('lock timeout'));
+  await expect(second).rejects.toThrow('lock timeout');
+  clock.nowMs += 25;
+  void send('e');
+  expect([texts(), pool]).toEqual([['a', 'b', 'd', 'e'], ['c']]);
+});
+
+test('a pause holds nobody up', async () => {
+  const { clock, shared, send, texts } = aWriter();
+  const first = send('a');
+  shared[0]?.answer.resolve({} as pg.QueryResult);
+  await first;
+  clock.nowMs += 60_000;
+  void send('b');
+  void send('c');
+  expect(texts()).toEqual(['a', 'b', 'c']);
+});
