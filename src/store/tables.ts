@@ -34,7 +34,7 @@ export type Tables = {
 
 type Uuid = string;
 type Text = string;
-/** Text of which a CHECK allows only these values. */
+/** Of a domain over text that allows only these values. */
 type OneOf<Values extends string> = Values;
 type UuidArray = readonly string[];
 type TextArray = readonly string[];

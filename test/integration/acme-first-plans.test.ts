@@ -19,7 +19,7 @@ type Planned = { readonly statement: string; readonly scans: readonly Scan[] };
 /** Indexes, and what is asked of each: their first columns. Other primary keys are ids. */
 const ways: Readonly<Record<string, RegExp>> = {
   acme_keys_thumbprint_key: /^\(thumbprint = /,
-  authorizations_reuse_idx: /^\(\(ROW\(acme_key_id, type, value, wildcard, expires_at\)/,
+  authorizations_reuse_idx: /^\(\(ROW\(acme_key_id, \(type\)::text, value, wildcard, expires_at\)/,
   challenges_authorization_type_key: /^\(+authorization_id = /,
   crls_pkey: /^\(signing_cert_id = /,
   directory_slugs_directory_id_idx: /^\(directory_id = /,

@@ -7,8 +7,10 @@
 --   * The index of a list (*_list_*) ends in id and leaves tombstones out; lists page by keyset and never sort. A list
 --     names every column of the index in its order: acme_key_id = any($1) and id > $2 order by acme_key_id, id. For
 --     acme_key_id = $1 order by id limit 50 the planner may walk the primary key instead, and filter millions.
---   * Names are an interface: the program maps them to errors. Primary keys, foreign keys and the CHECK of a single
---     column have the name that Postgres gives them (table_column_fkey); everything else is named here.
+--   * Which values a column may have is its domain's to say. The text of a table's CHECK is parsed anew by every
+--     statement that writes to it, the rule of a domain once a session; so a CHECK is for what several columns say.
+--   * Names are an interface: the program maps them to errors. Primary keys, foreign keys and the rule of a domain have
+--     the name that Postgres gives them (table_column_fkey); everything else is named here.
 --   * What never changes is refused here too. `before update of` fires only where a statement sets that column, so the
 --     hot updates do not pay for it. The columns of a *_immutable trigger are `Fixed` in tables.ts.
 
@@ -22,11 +24,19 @@ $$;
 
 -- CA certificates -----------------------------------------------------------------------------------------------------
 
+create domain origin as text collate "C" check (value in ('kubernetes', 'api', 'acme'));
+create domain signing_cert_state as text collate "C" check (value in ('pending', 'active', 'revoked'));
+create domain cert_type as text collate "C" check (value in ('root', 'intermediate'));
+create domain key_availability as text collate "C" check (value in ('online', 'offline'));
+create domain key_type as text collate "C"
+  check (value in ('ec_256', 'ec_384', 'ec_521', 'rsa_2048', 'rsa_3072', 'rsa_4096'));
+create domain revocation_reason as smallint check (value in (0, 1, 2, 3, 4, 5, 9, 10));
+
 create table signing_certs (
   id                 uuid not null primary key,
-  state              text collate "C" not null check (state in ('pending', 'active', 'revoked')),
+  state              signing_cert_state not null,
 
-  origin             text collate "C" not null check (origin in ('kubernetes', 'api', 'acme')),
+  origin             origin not null,
   origin_namespace   text collate "C",
   origin_name        text collate "C",
   origin_uid         text collate "C",
@@ -37,10 +47,9 @@ create table signing_certs (
   deleted_at         timestamptz,              -- rows stay for the chains of old certificates
 
   name               text collate "C" not null default '',
-  cert_type          text collate "C" not null check (cert_type in ('root', 'intermediate')),
-  key_availability   text collate "C" not null check (key_availability in ('online', 'offline')),
-  key_type           text collate "C" not null
-                     check (key_type in ('ec_256', 'ec_384', 'ec_521', 'rsa_2048', 'rsa_3072', 'rsa_4096')),
+  cert_type          cert_type not null,
+  key_availability   key_availability not null,
+  key_type           key_type not null,
   parent_id          uuid references signing_certs (id),  -- null: a root, or the parent is elsewhere
 
   valid_days         integer,
@@ -61,7 +70,7 @@ create table signing_certs (
   key_attempts       integer not null default 0,
 
   revoked_at         timestamptz,
-  reason             smallint check (reason in (0, 1, 2, 3, 4, 5, 9, 10)),
+  reason             revocation_reason,
 
   constraint signing_certs_origin_complete_check check (
     num_nulls(origin_namespace, origin_name, origin_uid, origin_generation) = case origin when 'kubernetes' then 0 else 4 end),
@@ -106,10 +115,13 @@ create trigger signing_certs_certificate_fixed
 
 -- Directories ---------------------------------------------------------------------------------------------------------
 
+create domain on_missing_caa as text collate "C" check (value in ('pass', 'fail'));
+create domain registration_mode as text collate "C" check (value in ('preregister', 'open'));
+
 create table directories (
   id                       uuid not null primary key,
 
-  origin                   text collate "C" not null check (origin in ('kubernetes', 'api', 'acme')),
+  origin                   origin not null,
   origin_namespace         text collate "C",
   origin_name              text collate "C",
   origin_uid               text collate "C",
@@ -129,8 +141,8 @@ create table directories (
   allowed_ip_identifiers   text[] collate "C" not null,
   remote_ip_whitelist      text[] collate "C" not null,
   caa_tag                  text collate "C" not null,
-  on_missing_caa           text collate "C" not null check (on_missing_caa in ('pass', 'fail')),
-  registration_mode        text collate "C" not null check (registration_mode in ('preregister', 'open')),
+  on_missing_caa           on_missing_caa not null,
+  registration_mode        registration_mode not null,
   cert_min_days            integer not null,
   cert_max_days            integer not null,
   profiles                 text[] collate "C" not null,  -- the first is the default

@@ -2,10 +2,12 @@
 
 -- EAB tokens ----------------------------------------------------------------------------------------------------------
 
+create domain order_validations as text collate "C" check (value in ('challenge', 'auto_approve'));
+
 create table external_bindings (
   id                 uuid not null primary key,
 
-  origin             text collate "C" not null check (origin in ('kubernetes', 'api', 'acme')),
+  origin             origin not null,
   origin_namespace   text collate "C",
   origin_name        text collate "C",
   origin_uid         text collate "C",
@@ -19,7 +21,7 @@ create table external_bindings (
   directory_id       uuid not null references directories (id),
   key_id             text collate "C",         -- the ACME kid; null: the id is the kid
   mac_sealed         bytea not null,           -- under the wrap key, which is not in this database
-  order_validations  text collate "C" not null check (order_validations in ('challenge', 'auto_approve')),
+  order_validations  order_validations not null,
   renewed            text collate "C",         -- the `renew` annotation that this row answers
   acme_key_id        uuid,                     -- the account made with it
   used_at            timestamptz,
@@ -53,11 +55,13 @@ create trigger external_bindings_used_fixed
 
 -- Account keys --------------------------------------------------------------------------------------------------------
 
+create domain acme_key_state as text collate "C" check (value in ('valid', 'deactivated', 'revoked'));
+
 create table acme_keys (
   id                   uuid not null primary key,
-  state                text collate "C" not null check (state in ('valid', 'deactivated', 'revoked')),
+  state                acme_key_state not null,
 
-  origin               text collate "C" not null check (origin in ('kubernetes', 'api', 'acme')),
+  origin               origin not null,
   origin_namespace     text collate "C",
   origin_name          text collate "C",
   origin_uid           text collate "C",
@@ -70,7 +74,7 @@ create table acme_keys (
   name                 text collate "C" not null default '',
   directory_id         uuid not null references directories (id),
   external_binding_id  uuid references external_bindings (id),
-  order_validations    text collate "C" not null check (order_validations in ('challenge', 'auto_approve')),
+  order_validations    order_validations not null,
   used_on              date,
   contacts             text[] collate "C" not null,
   contacts_declared    text[] collate "C",     -- by its custom resource; what the client writes since then wins
@@ -103,10 +107,12 @@ create index acme_keys_preregistered_idx    on acme_keys (directory_id) where st
 create trigger acme_keys_immutable before update of id, created_at, directory_id, external_binding_id on acme_keys
   for each row execute function refuse_change('these columns never change');
 
+create domain used_key_why as text collate "C" check (value in ('account', 'invalidated', 'compromised'));
+
 -- Every key that is or was an account's, or is known to be compromised: none of them may come (back) as another thing.
 create table used_keys (
   thumbprint   bytea not null primary key,
-  why          text collate "C" not null check (why in ('account', 'invalidated', 'compromised')),
+  why          used_key_why not null,
   since        timestamptz not null,
   acme_key_id  uuid references acme_keys (id)  -- null: a blocked key of a certificate
 );
@@ -127,6 +133,8 @@ create trigger used_keys_why_only_worsens before update of why on used_keys
 
 -- Orders --------------------------------------------------------------------------------------------------------------
 
+create domain order_state as text collate "C" check (value in ('pending', 'ready', 'processing', 'valid', 'invalid'));
+
 -- An order is pruned before its certificate, and the table can become range-partitioned by id (time-ordered). Therefore
 -- no foreign key points at it and its only unique index is the primary key. signing_cert_id has no foreign key: it
 -- stands in the reserving statement's own read of the issuer, and an index for it over all orders would serve nothing.
@@ -138,7 +146,7 @@ create table orders (
   expires_at      timestamptz not null,
   not_before      timestamptz,
   not_after       timestamptz,
-  state           text collate "C" not null check (state in ('pending', 'ready', 'processing', 'valid', 'invalid')),
+  state           order_state not null,
   profile         text collate "C" not null,
   identifiers     jsonb not null,              -- as the client wrote them (ORD-2)
   replaces        text collate "C",            -- as the client wrote it (ARI-7)
@@ -179,6 +187,12 @@ create trigger orders_immutable
 
 -- Authorizations and challenges ---------------------------------------------------------------------------------------
 
+create domain authorization_state as text collate "C"
+  check (value in ('pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked'));
+create domain identifier_type as text collate "C" check (value in ('dns', 'ip'));
+create domain challenge_state as text collate "C" check (value in ('pending', 'processing', 'valid', 'invalid'));
+create domain challenge_type as text collate "C" check (value in ('http-01', 'dns-01', 'tls-alpn-01', 'dns-account-01'));
+
 create table authorizations (
   id              uuid not null primary key,
   acme_key_id     uuid not null references acme_keys (id),
@@ -186,9 +200,8 @@ create table authorizations (
   expires_at      timestamptz not null,
   validated_at    timestamptz,
   caa_checked_at  timestamptz,
-  state           text collate "C" not null
-                  check (state in ('pending', 'valid', 'invalid', 'deactivated', 'expired', 'revoked')),
-  type            text collate "C" not null check (type in ('dns', 'ip')),
+  state           authorization_state not null,
+  type            identifier_type not null,
   value           text collate "C" not null,   -- lower case, without the `*.` of a wildcard
   wildcard        boolean not null,
   auto            boolean not null,            -- approved by the account's order_validations, without a challenge
@@ -224,8 +237,8 @@ create trigger order_authorizations_immutable
 create table challenges (
   id                 uuid not null primary key,
   authorization_id   uuid not null references authorizations (id),
-  type               text collate "C" not null check (type in ('http-01', 'dns-01', 'tls-alpn-01', 'dns-account-01')),
-  state              text collate "C" not null check (state in ('pending', 'processing', 'valid', 'invalid')),
+  type               challenge_type not null,
+  state              challenge_state not null,
   token              text collate "C" not null,
   key_authorization  text collate "C",         -- of the key, and the account URL, at the time of the response (KEY-6)
   account_url        text collate "C",

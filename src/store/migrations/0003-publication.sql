@@ -2,6 +2,8 @@
 
 -- Issued certificates -------------------------------------------------------------------------------------------------
 
+create domain issued_cert_state as text collate "C" check (value in ('valid', 'revoked'));
+
 -- The large table: 1.3 kB a row. Unpartitioned it carries tens of millions of rows, and only so can a serial be unique
 -- in the whole table: a unique index on a partitioned one must contain the partition key. The way to partitions, when
 -- deleting by batches costs too much (say beyond 50 million rows): range partitions by id, everything below but
@@ -20,8 +22,8 @@ create table issued_certs (
   not_before       timestamptz not null,
   not_after        timestamptz not null,
   revoked_at       timestamptz,
-  reason           smallint check (reason in (0, 1, 2, 3, 4, 5, 9, 10)),
-  state            text collate "C" not null check (state in ('valid', 'revoked')),
+  reason           revocation_reason,
+  state            issued_cert_state not null,
   serial           bytea not null,
   key_thumbprint   bytea not null,
   subjects         text[] collate "C" not null,  -- SAN values in the certificate's order

@@ -1,10 +1,12 @@
 -- What the service needs for itself: API tokens, nonces, rate limits, its own state, the audit log.
 
+create domain permission as text collate "C" check (value in ('read', 'write', 'admin'));
+
 create table api_tokens (
   id            uuid not null primary key,
   name          text collate "C" not null,
   sha256        bytea not null,                -- the token has 256 random bits: a fast hash is enough
-  permission    text collate "C" not null check (permission in ('read', 'write', 'admin')),
+  permission    permission not null,
   created_at    timestamptz not null,
   expires_at    timestamptz,
   last_used_on  date,
@@ -48,12 +50,14 @@ create unlogged table rate_limits (
 
 -- Audit ---------------------------------------------------------------------------------------------------------------
 
+create domain actor_kind as text collate "C"
+  check (value in ('api_token', 'bootstrap', 'service_account', 'acme_key', 'custom_resource', 'command', 'service'));
+
 -- One partition per month, on ranges of the time-ordered id; the program makes them ahead and drops the old ones. The
 -- default partition takes what would have none, so that a record is never refused.
 create table audit (
   id           uuid not null primary key,
-  actor_kind   text collate "C" not null check (actor_kind in
-               ('api_token', 'bootstrap', 'service_account', 'acme_key', 'custom_resource', 'command', 'service')),
+  actor_kind   actor_kind not null,
   actor        text collate "C" not null,
   action       text collate "C" not null,
   object_kind  text collate "C" not null,
