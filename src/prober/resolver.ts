@@ -1,6 +1,7 @@
 // DNS look-ups whose outcome is data: records, nothing there, or a failure that says which name got which answer.
 import { Resolver } from 'node:dns/promises';
 import type { CaaRecord } from '../core/ports.ts';
+import { sharedQuestions } from './shared-questions.ts';
 
 export type DnsAnswer<Row> =
   | { readonly outcome: 'found'; readonly name: string; readonly records: readonly Row[] }
@@ -46,7 +47,8 @@ const REUSE_MS = 10_000;
 const MOST_IDLE = 64;
 
 /**
- * Nothing is cached. Throws on a server that is not an `address:port`.
+ * Nothing is cached: Node tells the TTL of neither CAA records nor their absence. Throws on a server that is not an
+ * `address:port`.
  * Node hides response codes above REFUSED: with an empty answer section they look like NODATA.
  */
 export function createResolver({ servers, timeoutMs = 3_000, tries = 2 }: ResolverOptions = {}): DnsResolver {
@@ -69,7 +71,9 @@ export function createResolver({ servers, timeoutMs = 3_000, tries = 2 }: Resolv
     };
 
   return {
-    caa: lookingUp(async (resolver, name) => (await resolver.resolveCaa(name)).map(toCaaRecord)),
+    // Most orders ask for the same parents. What proves control is asked for each proof by itself: an answer that was
+    // under way before the proof was put up would fail it.
+    caa: sharedQuestions(lookingUp(async (resolver, name) => (await resolver.resolveCaa(name)).map(toCaaRecord))),
     txt: lookingUp(async (resolver, name) => (await resolver.resolveTxt(name)).map((strings) => strings.join(''))),
     cname: lookingUp((resolver, name) => resolver.resolveCname(name)),
     a: lookingUp((resolver, name) => resolver.resolve4(name)),

@@ -119,6 +119,67 @@ test('nothing is cached: each look-up asks', async () => {
   expect(dns.queries).toHaveLength(4);
 });
 
+test('a CAA question that several ask at the same time is asked once, and all hear the answer', async () => {
+  const caa = [issue('ca.example')];
+  await using dns = await fakeDns({ 'corp.example': { caa }, 'other.example': 'nodata' });
+  const resolver = createResolver({ servers: [dns.address] });
+  const names = ['corp.example', 'other.example', 'corp.example', 'corp.example'];
+  const answers = await Promise.all(names.map((name) => resolver.caa(name, never)));
+  const found = { outcome: 'found', name: 'corp.example', records: caa };
+  expect(answers).toEqual([found, { outcome: 'none', name: 'other.example', answer: 'NODATA' }, found, found]);
+  expect(dns.queries.map(({ name }) => name).sort()).toEqual(['corp.example', 'other.example']);
+});
+
+test.each(['a', 'aaaa', 'txt', 'cname'] as const)(
+  'what is proved by %s is asked for each proof, at the same time too',
+  async (kind) => {
+    await using dns = await fakeDns({ 'corp.example': 'nodata' });
+    const resolver = createResolver({ servers: [dns.address] });
+    await Promise.all([resolver[kind]('corp.example', never), resolver[kind]('corp.example', never)]);
+    expect(dns.queries).toHaveLength(2);
+  },
+);
+
+test('CAA-10: a failure is told to all who wait for it, and who asks then asks anew', async () => {
+  const scripts: Script[] = ['nodata', 'servfail'];
+  await using dns = await fakeDns({ 'corp.example': () => (scripts.pop() === 'servfail' ? 'servfail' : 'nodata') });
+  const resolver = createResolver({ servers: [dns.address], tries: 1 });
+  const failed = { outcome: 'failed', name: 'corp.example', answer: 'SERVFAIL' };
+  // Asked again in the very turn in which the failure is heard of.
+  const askTwice = async () => [await resolver.caa('corp.example', never), await resolver.caa('corp.example', never)];
+  const heard = await Promise.all([askTwice(), askTwice()]);
+  expect(heard.map(([first]) => first)).toEqual([failed, failed]);
+  expect(heard.map(([, second]) => second?.outcome)).toEqual(['none', 'none']);
+  expect(dns.queries).toHaveLength(2);
+});
+
+// The answers are held back until another name is asked for.
+test('who gives up a question leaves it to the others who wait for it', { timeout: 4_000 }, async () => {
+  await using dns = await fakeDns({ '*': 'nodata' }, { holdUntil: 2 });
+  const resolver = createResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
+  const stop = new AbortController();
+  const reason = new Error('the order was cancelled');
+  const first = resolver.caa('a.example', stop.signal);
+  const second = resolver.caa('a.example', never);
+  stop.abort(reason);
+  await expect(first).rejects.toBe(reason);
+  const other = resolver.caa('b.example', never);
+  expect(await Promise.all([second, other])).toMatchObject([{ outcome: 'none' }, { outcome: 'none' }]);
+  expect(dns.queries.map(({ name }) => name).sort()).toEqual(['a.example', 'b.example']);
+});
+
+test('who asks after all others gave up asks anew', { timeout: 4_000 }, async () => {
+  await using dns = await fakeDns({ 'corp.example': 'nodata' });
+  const resolver = createResolver({ servers: [dns.address], timeoutMs: 60_000, tries: 1 });
+  const stop = new AbortController();
+  const reason = new Error('the order was cancelled');
+  const givenUp = resolver.caa('corp.example', stop.signal);
+  stop.abort(reason);
+  const anew = resolver.caa('corp.example', never);
+  await expect(givenUp).rejects.toBe(reason);
+  expect(await anew).toMatchObject({ outcome: 'none' });
+});
+
 test('a resolver that is silent is passed over: the next in the list answers', async () => {
   await using silent = await fakeDns({ 'corp.example': 'silent' });
   await using dns = await fakeDns({ 'corp.example': 'nodata' });
