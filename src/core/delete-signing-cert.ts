@@ -1,13 +1,13 @@
 // Deleting a CA cert: it is gone from reads at once, its row stays for the chains of old certificates, its key goes later.
 import { formatSeconds } from '../schema/timestamp.ts';
 import type { Tx } from '../store/database.ts';
-import { countSigningCertUsers, MOST_COUNTED, type UserCounts } from '../store/signing-cert-users.ts';
 import {
+  countSigningCertUsers,
   findSigningCertUsers,
-  lockSigningCert,
-  markSigningCertDeleted,
-  type SigningCertRow,
-} from '../store/signing-certs.ts';
+  MOST_COUNTED,
+  type UserCounts,
+} from '../store/signing-cert-users.ts';
+import { lockSigningCert, markSigningCertDeleted, type SigningCertRow } from '../store/signing-certs.ts';
 import { recordChange } from './audit-events.ts';
 import type { Ca } from './ca.ts';
 import { requireChangeableBy } from './declared.ts';

@@ -1,11 +1,11 @@
 // CA certs as callers see them: one, a list, and what each of them shows.
 import { type RevocationReason, reasonNumbered } from '../resources/revocation-reasons.ts';
+import type { SigningCertUsers } from '../store/signing-cert-users.ts';
 import {
   findSigningCert,
   listSigningCertRows,
   type SigningCertFilter,
   type SigningCertRow,
-  type SigningCertUsers,
 } from '../store/signing-certs.ts';
 import type { NameConstraints, Subject } from '../store/tables.ts';
 import { certificatePem } from '../x509/certificate-pem.ts';

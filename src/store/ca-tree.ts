@@ -2,7 +2,7 @@
 import type { Selectable } from 'kysely';
 import type { Db } from './database.ts';
 import { type PageOfRows, type Paging, pageQuery, rowsOfPage } from './keyset.ts';
-import { isShownSigningCert } from './signing-certs.ts';
+import { isFoundToBeShown, isShownSigningCert } from './signing-certs.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['signing_certs']>;
@@ -35,7 +35,7 @@ export const listCaTreeRows = (db: Db, page: Paging): Promise<PageOfRows<CaTreeR
   rowsOfPage(db, table, page, pageQuery(withCrls(db).where(isShownSigningCert), { table, columns: ['id'] }, page));
 
 export const findCaTreeRow = (db: Db, id: string): Promise<CaTreeRow | undefined> =>
-  withCrls(db).where(isShownSigningCert).where('signing_certs.id', '=', id).executeTakeFirst();
+  withCrls(db).where('signing_certs.id', '=', id).where(isFoundToBeShown).executeTakeFirst();
 
 const withCrls = (db: Db) =>
   db

@@ -1,5 +1,5 @@
 // Statements on directories.
-import { type Insertable, type Selectable, sql, type Updateable } from 'kysely';
+import { type Insertable, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
@@ -54,7 +54,11 @@ export const insertDirectory = (tx: Tx, directory: Insertable<Tables['directorie
 
 /** Undefined for a deleted one too. */
 export const findDirectory = gatheredRows<DirectoryRow>((db, ids) =>
-  db.selectFrom('directories').select(directoryColumns).where('id', '=', ids).where('deleted_at', 'is', null),
+  db
+    .selectFrom('directories')
+    .select(directoryColumns)
+    .where('id', '=', ids)
+    .where(sql<SqlBool>`(deleted_at is null) is true`),
 );
 
 export function listDirectoryRows(
@@ -72,8 +76,7 @@ export const findDeclaredDirectory = (db: Db, declared: DeclaredAs): Promise<Dir
   db
     .selectFrom('directories')
     .select(directoryColumns)
-    .where(isDeclaredAs(declared))
-    .where('deleted_at', 'is', null)
+    .where(isDeclaredAs('directories', declared))
     .orderBy(sql`id = ${declared.adopt ?? null}::uuid`)
     .limit(1)
     .executeTakeFirst();
@@ -125,9 +128,7 @@ export const updateDirectory = (
     .updateTable('directories')
     .set({ ...changes, version: seen.version + 1 })
     .where('id', '=', seen.id)
-    .where('version', '=', seen.version)
-    .where('deleted_at', 'is', null)
-    .where(isOwnedAs(seen))
+    .where(sql<SqlBool>`(version = ${seen.version} and deleted_at is null and ${isOwnedAs(seen)}) is true`)
     .returning(directoryColumns)
     .executeTakeFirst();
 
@@ -137,7 +138,6 @@ export const deleteDirectory = (tx: Tx, id: string, now: Date, fence?: Fence): P
     .updateTable('directories')
     .set({ deleted_at: now, version: sql`version + 1` })
     .where('id', '=', id)
-    .where('deleted_at', 'is', null)
-    .where(isChangeableBy(fence))
+    .where(sql<SqlBool>`(deleted_at is null and ${isChangeableBy(fence)}) is true`)
     .returning(directoryColumns)
     .executeTakeFirst();

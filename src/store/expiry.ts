@@ -25,7 +25,7 @@ export async function expireOrders(
      where id = any(array(select id from orders
                            where state in ('pending', 'ready') and expires_at <= ${now}
                            order by expires_at limit ${limit} for update skip locked))
-       and state in ('pending', 'ready')
+       and (state in ('pending', 'ready')) is true
     returning id`.execute(db);
   return rows.length;
 }
@@ -66,7 +66,7 @@ export async function endDeadChallenges(db: Db, error: StoredProblem, { now, lim
                                            where id = c.authorization_id offset 0) a
                            where c.state = 'processing' and (a.state <> 'pending' or a.expires_at <= ${now})
                            limit ${limit} for update of c skip locked))
-       and state = 'processing'
+       and (state = 'processing') is true
     returning id`.execute(db);
   return rows.length;
 }

@@ -61,8 +61,8 @@ export async function countLiveLeaves(
   const { rows } = await sql<{ readonly count: number }>`
     select count(*)::int as count from (
       select from issued_certs
-       where signing_cert_id = any(${[signingCertId]}::uuid[]) and ${unrevoked} and not_after > ${now}
-       order by signing_cert_id, not_after, id limit ${sql.lit(limit)}) live`.execute(db);
+       where signing_cert_id = ${signingCertId} and ${unrevoked} and not_after > ${now}
+       order by not_after, id limit ${sql.lit(limit)}) live`.execute(db);
   return rows[0]?.count ?? 0;
 }
 

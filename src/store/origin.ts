@@ -1,7 +1,7 @@
 // Who made a row: the columns that say it, and the guards of statements that change rows.
 import type { SqlBool } from 'kysely';
 import type { Tx } from './database.ts';
-import { type Statement, sql } from './statement.ts';
+import { type Statement, sql, verbatim } from './statement.ts';
 
 /** What every row that a custom resource may own has, for who is about to change it. */
 export const ownedColumns = [
@@ -43,11 +43,13 @@ export type Owner = { readonly namespace: string; readonly name: string };
 /** How a custom resource finds its row; `adopt` is the uuid of another one that it is to take over. */
 export type DeclaredAs = Owner & { readonly adopt?: string | undefined };
 
-/** Its own row, orphaned or not, and the one that it is to take over. */
-export const isDeclaredAs = ({ namespace, name, adopt }: DeclaredAs) => {
-  const own = sql<SqlBool>`origin = 'kubernetes' and origin_namespace = ${namespace} and origin_name = ${name}`;
-  return adopt === undefined ? own : sql<SqlBool>`(${own} or id = ${adopt})`;
-};
+/** Its own row, orphaned or not, and the one that it is to take over; not deleted. */
+export const isDeclaredAs = (table: 'signing_certs' | 'directories', { namespace, name, adopt }: DeclaredAs) =>
+  sql<SqlBool>`id = any(array(
+    select id from ${verbatim(table)}
+     where origin = 'kubernetes' and origin_namespace = ${namespace} and origin_name = ${name} and deleted_at is null
+     union all
+    select ${adopt ?? null}::uuid)) and (deleted_at is null) is true`;
 
 /** Makes the operator visit custom resources whose rows another door has changed, once the transaction commits. */
 export async function notifyOwners(
@@ -66,9 +68,9 @@ type OwnedBelow = Owner & { readonly kind: 'directory' | 'signing_cert' };
 export async function ownersBelow(tx: Tx, signingCertId: string): Promise<readonly OwnedBelow[]> {
   const { rows } = await sql<OwnedBelow>`
     select 'directory' as kind, origin_namespace as namespace, origin_name as name from directories
-     where signing_cert_id = ${signingCertId} and deleted_at is null and not ${isChangeable}
+     where signing_cert_id = ${signingCertId} and (deleted_at is null and not ${isChangeable}) is true
      union all
     select 'signing_cert', origin_namespace, origin_name from signing_certs
-     where parent_id = ${signingCertId} and deleted_at is null and not ${isChangeable}`.execute(tx);
+     where parent_id = ${signingCertId} and (deleted_at is null and not ${isChangeable}) is true`.execute(tx);
   return rows;
 }

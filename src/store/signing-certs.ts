@@ -1,9 +1,11 @@
 // Statements on signing_certs. Rows without certificate and CSR are in the making and hidden from every read by callers.
+import { hash } from 'node:crypto';
 import { type Insertable, type RawBuilder, type Selectable, type SqlBool, sql, type Updateable } from 'kysely';
 import type { Db, Tx } from './database.ts';
 import { type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { moveSigningCert } from './move.ts';
 import { type DeclaredAs, isDeclaredAs, isOwnedAs, ownedColumns } from './origin.ts';
+import { type SigningCertUsers, signingCertUsers } from './signing-cert-users.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['signing_certs']>;
@@ -24,14 +26,6 @@ export type SigningCertChanges = Pick<
 
 /** With what was asked for when it was made, and those in the making too. */
 export type DeclaredSigningCertRow = SigningCertRow & Pick<Row, 'valid_days'>;
-
-/** What still depends on a CA cert. */
-export type SigningCertUsers = {
-  readonly has_children: boolean;
-  readonly has_directories: boolean;
-  readonly has_orders: boolean;
-  readonly has_leaves: boolean;
-};
 
 /** A CA cert in a chain. */
 export type ChainRow = Pick<Row, 'id' | 'name' | 'cert_type' | 'state' | 'path_length' | 'name_constraints' | 'der'>;
@@ -70,8 +64,11 @@ const COLUMNS = [
   'reason',
 ] as const;
 
-/** Those that callers see. */
+/** Those that callers see, for lists. */
 export const isShownSigningCert = sql<SqlBool>`signing_certs.deleted_at is null and (signing_certs.state <> 'pending' or signing_certs.csr is not null)`;
+
+/** The same of one that is found by its key. */
+export const isFoundToBeShown = sql<SqlBool>`(${isShownSigningCert}) is true`;
 
 export const findSigningCert = (
   db: Db,
@@ -81,9 +78,9 @@ export const findSigningCert = (
   db
     .selectFrom('signing_certs')
     .select(COLUMNS)
-    .select(users(now))
+    .select(signingCertUsers(now))
     .where('id', '=', id)
-    .where(isShownSigningCert)
+    .where(isFoundToBeShown)
     .executeTakeFirst();
 
 /** That of a custom resource, else the one that it is to take over; those in the making too. */
@@ -91,8 +88,7 @@ export const findDeclaredSigningCert = (db: Db, declared: DeclaredAs): Promise<D
   db
     .selectFrom('signing_certs')
     .select([...COLUMNS, 'valid_days'])
-    .where(isDeclaredAs(declared))
-    .where('deleted_at', 'is', null)
+    .where(isDeclaredAs('signing_certs', declared))
     .orderBy(sql`id = ${declared.adopt ?? null}::uuid`)
     .limit(1)
     .executeTakeFirst();
@@ -102,7 +98,7 @@ export const findSigningCertByDer = (tx: Tx, der: Buffer): Promise<SigningCertRo
   tx
     .selectFrom('signing_certs')
     .select(COLUMNS)
-    .where(sql<SqlBool>`sha256(der) = sha256(${der}::bytea)`)
+    .where(sql<SqlBool>`sha256(der) = ${hash('sha256', der, 'buffer')}::bytea`)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
 
@@ -127,7 +123,7 @@ export const shareSigningCert = (tx: Tx, id: string): Promise<SigningCertRow | u
     .selectFrom('signing_certs')
     .select(COLUMNS)
     .where('id', '=', id)
-    .where(isShownSigningCert)
+    .where(isFoundToBeShown)
     .forShare()
     .executeTakeFirst();
 
@@ -137,7 +133,7 @@ export const lockSigningCert = (tx: Tx, id: string): Promise<SigningCertRow | un
     .selectFrom('signing_certs')
     .select(COLUMNS)
     .where('id', '=', id)
-    .where(isShownSigningCert)
+    .where(isFoundToBeShown)
     .forUpdate()
     .executeTakeFirst();
 
@@ -154,10 +150,6 @@ export const findSigningCertsBySubject = (
     .orderBy(sql`state = 'active'`, 'desc')
     .orderBy('not_after', 'desc')
     .execute();
-
-/** Who depends on it now. After lockSigningCert nobody new comes. */
-export const findSigningCertUsers = (tx: Tx, id: string, now: Date): Promise<SigningCertUsers> =>
-  tx.selectFrom('signing_certs').select(users(now)).where('id', '=', id).executeTakeFirstOrThrow();
 
 export const insertSigningCert = (tx: Tx, row: NewSigningCert): Promise<SigningCertRow> =>
   tx.insertInto('signing_certs').values(row).returning(COLUMNS).executeTakeFirstOrThrow();
@@ -187,9 +179,7 @@ export const changeSigningCert = (
     .updateTable('signing_certs')
     .set({ ...changes, version: seen.version + 1 })
     .where('id', '=', seen.id)
-    .where('version', '=', seen.version)
-    .where('deleted_at', 'is', null)
-    .where(isOwnedAs(seen))
+    .where(sql<SqlBool>`(version = ${seen.version} and deleted_at is null and ${isOwnedAs(seen)}) is true`)
     .returning(COLUMNS)
     .executeTakeFirst();
 
@@ -279,20 +269,3 @@ const chainFrom = (id: RawBuilder<unknown>) => sql`
       from chain join signing_certs p on p.id = chain.parent_id
      where depth < ${LONGEST_CHAIN}
   )`;
-
-const users = (now: Date) =>
-  [
-    sql<boolean>`exists (
-      select from signing_certs child where child.parent_id = signing_certs.id and child.deleted_at is null)`.as(
-      'has_children',
-    ),
-    sql<boolean>`exists (
-      select from directories d where d.signing_cert_id = signing_certs.id and d.deleted_at is null)`.as(
-      'has_directories',
-    ),
-    sql<boolean>`exists (
-      select from orders o where o.signing_cert_id = signing_certs.id and o.state = 'processing')`.as('has_orders'),
-    sql<boolean>`exists (
-      select from issued_certs c
-       where c.signing_cert_id = signing_certs.id and c.revoked_at is null and c.not_after > ${now})`.as('has_leaves'),
-  ] as const;

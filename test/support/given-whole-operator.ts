@@ -59,6 +59,7 @@ export async function givenWholeOperator(options: { readonly caNamespaces?: Oper
   return {
     ca,
     objects,
+    databaseUrl: test.databaseUrl,
     logLines: test.logLines,
     status,
     conditions,
