@@ -47,7 +47,7 @@ export const settings = {
   }),
   databasePool: withDefault(wholeNumber(2, 200), '16', {
     env: 'ACMERY_DATABASE_POOL',
-    about: 'Database connections of this process at most, three shared ones apart.',
+    about: 'Database connections of this process at most, shared and listening ones (up to four) apart.',
   }),
   databaseStatementTimeout: withDefault(duration(1_000, 600_000), '30s', {
     env: 'ACMERY_DATABASE_STATEMENT_TIMEOUT',

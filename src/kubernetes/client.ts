@@ -18,6 +18,8 @@ export type ClusterRequest = {
   /** The form in which the answer is wanted. Default: `application/json`. */
   readonly accept?: string;
   readonly signal?: AbortSignal;
+  /** Throws where it must not be sent any more; asked each time just before it is. */
+  readonly mayBeSent?: () => void;
   /** For everything together: retries, their waits and the reading of the answer. */
   readonly timeoutMs?: number;
 };
@@ -141,6 +143,7 @@ export class Cluster {
 
   async #send(request: Sent, credentials: Credentials, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const { headers, requests, watches } = await unlessAborted(credentials.authenticate(), signal);
+    request.mayBeSent?.();
     const { origin, basePath, host } = credentials.address;
     const hasBody = request.body !== undefined;
     const startedAt = performance.now();

@@ -4,7 +4,7 @@
 export class ClusterError extends Error {
   /** The HTTP status; 0 when there was no answer. */
   readonly code: number;
-  /** Kubernetes' word (`NotFound`, `Conflict`, `AlreadyExists`, ...) or `Unreachable`, `Timeout`, `NoCredentials`, `NotKubernetes`. */
+  /** Kubernetes' word (`NotFound`, `Conflict`, `AlreadyExists`, ...) or `Unreachable`, `Timeout`, `NoCredentials`, `NotKubernetes`, `NotLeading`. */
   readonly reason: string;
   /** When the server asks to come again. */
   readonly retryAfterMs: number | undefined;

@@ -10,9 +10,7 @@ export const heldBy = (
   get server() {
     return cluster.server;
   },
-  async request(request) {
-    if (request.method !== 'GET') leadership.requireHeld();
-    return cluster.request(request);
-  },
+  request: (request) =>
+    cluster.request(request.method === 'GET' ? request : { ...request, mayBeSent: () => leadership.requireHeld() }),
   stream: (...asked) => cluster.stream(...asked),
 });

@@ -48,8 +48,10 @@ type Lease = {
   readonly spec?: LeaseSpec;
 };
 
-/** Throws ClusterError `NotLeading` where others may lead by now, also before it is noticed here. */
-export type LeaseLeadership = Leadership & { requireHeld(): void };
+export type LeaseLeadership = Leadership & {
+  /** Throws ClusterError `NotLeading` where others may lead, also before it is noticed here. */
+  requireHeld(): void;
+};
 
 export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
   const { events, name, timing = usualTiming } = options;
@@ -57,7 +59,11 @@ export function leaseLeadership(options: LeaseOptions): LeaseLeadership {
   return {
     requireHeld() {
       if (leading?.isHeld()) return;
-      throw new ClusterError(0, 'NotLeading', `The lease ${name} was not renewed in time: others may lead by now.`);
+      throw new ClusterError(
+        0,
+        'NotLeading',
+        `The lease ${name} is not held, or was not renewed in time: others may lead.`,
+      );
     },
     requireRenewed() {
       const renewedAgoMs = leading?.heldForMs() ?? 0;
@@ -129,6 +135,8 @@ class Holder {
   #seenAtMs = 0;
   /** When the last successful renewal was sent. */
   #renewedAtMs = 0;
+  /** The same on the clock that goes on while a machine is suspended; it may be set, which costs no more than the lease. */
+  #renewedAt = 0;
 
   constructor(options: LeaseOptions, timing: LeaseTiming) {
     this.identity = `${options.instance}_${randomUUID()}`;
@@ -142,7 +150,7 @@ class Holder {
 
   /** False where another one may begin: also in a process that was stopped for long, before anything has told it. */
   isHeld(): boolean {
-    return this.heldForMs() < this.#timing.renewDeadlineMs;
+    return Math.max(this.heldForMs(), Date.now() - this.#renewedAt) < this.#timing.renewDeadlineMs;
   }
 
   /** Until it is worth trying again: not the same for all who wait, and not later than the lease of a dead holder ends. */
@@ -157,7 +165,7 @@ class Holder {
   async take(signal: AbortSignal): Promise<boolean> {
     try {
       await this.#look(signal);
-      return this.#isFree() && (await this.#write(signal));
+      return this.#isFree() && (await this.#write(signal)) && this.isHeld();
     } catch (error) {
       if (signal.aborted) return false;
       this.#failed(error);
@@ -205,7 +213,8 @@ class Holder {
   /** False when somebody else was faster. */
   async #write(signal: AbortSignal): Promise<boolean> {
     const atMs = performance.now();
-    const now = microtime(new Date());
+    const at = new Date();
+    const now = microtime(at);
     const before = this.#seen?.spec;
     const isOurs = this.#isOurs();
     const spec: LeaseSpec = {
@@ -224,6 +233,7 @@ class Holder {
     try {
       await this.#put({ ...lease, spec }, signal);
       this.#renewedAtMs = atMs;
+      this.#renewedAt = at.getTime();
       return true;
     } catch (error) {
       if (isReason(error, 'Conflict') || isReason(error, 'AlreadyExists')) return false;

@@ -38,7 +38,7 @@ export type ResourceSource = {
   isGone(key: ResourceKey, uid: string, signal: AbortSignal): Promise<boolean>;
   /** Undefined where it is not known. */
   namespace(name: string): NamespaceFacts | undefined;
-  /** The whole status; only where the object still has this uid. */
+  /** The whole status; only where the object still has this uid and the status that was seen, else `conflict`. */
   writeStatus(resource: Resource, status: object, signal: AbortSignal): Promise<void>;
   /** Only where the object has not changed since it was read. The object as it is then; undefined once it is gone. */
   setFinalizer(resource: Resource, isWanted: boolean, signal: AbortSignal): Promise<Resource | undefined>;

@@ -34,7 +34,7 @@ export class StatusWriter {
     if (copy === undefined) return;
     const visited = [seen, resource].map(({ metadata }) => metadata.resourceVersion);
     const { resourceVersion } = copy.metadata;
-    // Somebody else may have changed the object meanwhile; its status only we do.
+    // Somebody else may have changed the object meanwhile; its status only the one that leads.
     const isBehind = visited.includes(resourceVersion) || isDeepStrictEqual(copy.status, seen.status);
     const versions = [...visited, resourceVersion];
     if (isBehind) this.#written.set(name, { uid: seen.metadata.uid, versions, status: after });

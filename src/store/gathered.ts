@@ -74,7 +74,7 @@ export const gatheredOn = <Ask, Answer>(
   perDatabase((db) => gatheredCalls((asks: readonly Ask[]) => run(db, asks)));
 
 /**
- * For statements that may wait for locks or the disk: on connections of their own, so that no read of others stands behind
+ * For statements that may wait for locks or the disk: not over the connection of the reads, so that none stands behind
  * them. With `underWay` 1 all who come while one is flushed to the disk gather for the next; all wait for its locks, too.
  */
 export const gatheredWrites = <Ask, Answer>(

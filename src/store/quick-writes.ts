@@ -1,20 +1,19 @@
 // Writes that wait for no disk go behind one another over one connection, as reads do (shared-connection.ts). What waits for
-// a lock there holds up all behind it, so nobody is sent behind one that takes long.
+// a lock there holds up all behind it, so nobody is sent behind those that take long.
 import type pg from 'pg';
 import type { Db } from './database.ts';
 
 type Sender = { query(text: string, values: unknown[]): Promise<pg.QueryResult> };
 
-/** Many times what such a write takes. */
-const HELD_UP_MS = 25;
+/** Many times what such a write takes, and no more than a turn of a busy event loop. */
+const HELD_UP_MS = 50;
 
 export class QuickWrites implements Sender {
   readonly #shared: Sender;
   readonly #pool: Sender;
   readonly #nowMs: () => number;
-  #underWay = 0;
-  /** Since when the one that is answered next is the first. */
-  #firstSinceMs = 0;
+  /** Of those under way, which are answered in this order. */
+  readonly #sentAtMs: number[] = [];
 
   constructor(shared: Sender, pool: Sender, nowMs = () => performance.now()) {
     this.#shared = shared;
@@ -24,17 +23,18 @@ export class QuickWrites implements Sender {
 
   async query(text: string, values: unknown[]): Promise<pg.QueryResult> {
     if (this.#isHeldUp()) return this.#pool.query(text, values);
-    if (this.#underWay++ === 0) this.#firstSinceMs = this.#nowMs();
+    this.#sentAtMs.push(this.#nowMs());
     try {
       return await this.#shared.query(text, values);
     } finally {
-      this.#underWay--;
-      this.#firstSinceMs = this.#nowMs();
+      this.#sentAtMs.shift();
     }
   }
 
+  /** Also by many that each take a little too long. */
   #isHeldUp(): boolean {
-    return this.#underWay > 0 && this.#nowMs() - this.#firstSinceMs > HELD_UP_MS;
+    const [oldest] = this.#sentAtMs;
+    return oldest !== undefined && this.#nowMs() - oldest > HELD_UP_MS;
   }
 }
 

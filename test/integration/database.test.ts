@@ -264,14 +264,14 @@ test('the difference of the clocks is measured', async () => {
 
 test('closing lets running statements finish and refuses new ones', async () => {
   await using test = await testDatabase();
-  const running = value(test.db, sql<{ value: string }>`select 'finished' as value from pg_sleep(0.1)`);
-  const onSharedConnection = statement<{ value: string }>`select 'finished' as value from pg_sleep(0.1)`.execute(
+  const running = value(test.db, sql<{ value: string }>`select 'finished' as value from pg_sleep(1)`);
+  const onSharedConnection = statement<{ value: string }>`select 'finished' as value from pg_sleep(1)`.execute(
     quickly(test.db.db),
   );
   await using watcher = openDatabase({ url: test.url });
   const active = sql<{
     value: number;
-  }>`select count(*) as value from pg_stat_activity where query like '%pg_sleep(0.1)%' and pid <> pg_backend_pid()`;
+  }>`select count(*) as value from pg_stat_activity where query like '%pg_sleep(1)%' and state = 'active' and pid <> pg_backend_pid()`;
   await eventually('both run', async () => (await value(watcher, active)) === 2);
   await test.db.close();
   expect(await running).toBe('finished');

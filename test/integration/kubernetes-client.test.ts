@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { openCluster } from '../../src/kubernetes/client.ts';
 import { ClusterError } from '../../src/kubernetes/cluster-error.ts';
+import { heldBy } from '../../src/kubernetes/held-by.ts';
 import { apiServer, json, kubeconfigOf, serverCertificate, status, tls } from '../support/api-server.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'acmery-cluster-'));
@@ -159,6 +160,22 @@ test.each([429, 503])('a %i with Retry-After is waited out and the request sent 
   expect(api.requests.map(({ body }) => body)).toEqual(Array(3).fill('{"a":1}'));
   const [first, second] = api.requests;
   expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(990);
+});
+
+test('what must not be sent any more is not sent again either', async () => {
+  await using api = await apiServer((_request, response) => {
+    response.setHeader('retry-after', '0');
+    json(response, 429, status('TooManyRequests', 'slow down'));
+  });
+  let asked = 0;
+  const leadership = {
+    requireHeld() {
+      if (++asked > 2) throw new Error('others lead');
+    },
+  };
+  const path = '/api/v1/x';
+  await expect(heldBy(leadership, api.cluster).request({ method: 'POST', path, body: {} })).rejects.toThrow('lead');
+  expect(api.requests).toHaveLength(2);
 });
 
 test('after three retries the answer stands', async () => {

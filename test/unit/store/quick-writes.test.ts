@@ -35,10 +35,10 @@ test('writes go behind one another', async () => {
   expect([texts(), pool]).toEqual([['a', 'b', 'c'], []]);
 });
 
-test('nobody is sent behind one that takes long, until it is answered', async () => {
+test('nobody is sent behind one that takes long, until it and those behind it are answered', async () => {
   const { clock, shared, send, texts, pool } = aWriter();
   const first = send('a');
-  clock.nowMs += 25;
+  clock.nowMs += 50;
   const second = send('b');
   clock.nowMs += 1;
   await send('c');
@@ -46,15 +46,31 @@ test('nobody is sent behind one that takes long, until it is answered', async ()
 
   shared[0]?.answer.resolve({} as pg.QueryResult);
   await first;
-  // What stood behind it has only now become the first.
-  clock.nowMs += 25;
+  clock.nowMs += 49;
   void send('d');
   expect([texts(), pool]).toEqual([['a', 'b', 'd'], ['c']]);
+  clock.nowMs += 1;
+  await send('e');
+  expect([texts(), pool]).toEqual([
+    ['a', 'b', 'd'],
+    ['c', 'e'],
+  ]);
   shared[1]?.answer.reject(new Error('lock timeout'));
   await expect(second).rejects.toThrow('lock timeout');
-  clock.nowMs += 25;
-  void send('e');
-  expect([texts(), pool]).toEqual([['a', 'b', 'd', 'e'], ['c']]);
+  void send('f');
+  expect(texts()).toEqual(['a', 'b', 'd', 'f']);
+});
+
+test('many that each take a little hold nobody up for longer than one may', async () => {
+  const { clock, shared, send, pool } = aWriter();
+  const waiting = Array.from({ length: 20 }, (_, index) => send(`${index}`));
+  for (const { answer } of shared.slice(0, 3)) {
+    clock.nowMs += 20;
+    answer.resolve({} as pg.QueryResult);
+  }
+  await Promise.all(waiting.slice(0, 3));
+  await send('other');
+  expect(pool).toEqual(['other']);
 });
 
 test('a pause holds nobody up', async () => {
