@@ -4,6 +4,7 @@ import { type AccountFilter, indexedIds, keyInDirectory } from './account-filter
 import type { Db } from './database.ts';
 import { gatheredRows } from './gathered.ts';
 import { mergedPages, type PageOfRows, type Paging, pageQuery, rowsOfPage, type TimeRange } from './keyset.ts';
+import { liveLeaves } from './signing-cert-users.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Selectable<Tables['issued_certs']>;
@@ -49,20 +50,14 @@ export const listIssuedCertRows = (
 ): Promise<PageOfRows<IssuedCertRow> | undefined> =>
   rowsOfPage(db, 'issued_certs', page, listQuery({ db, filter, page, range: rangeOf(filter, now) }));
 
-/**
- * How many certificates of a CA are neither revoked nor expired, `limit` at most. In the order of the index that has
- * them all side by side: for the count alone Postgres might walk the whole table.
- */
+/** How many certificates of a CA are neither revoked nor expired, `limit` at most. */
 export async function countLiveLeaves(
   db: Db,
   signingCertId: string,
   { now, limit }: { readonly now: Date; readonly limit: number },
 ): Promise<number> {
   const { rows } = await sql<{ readonly count: number }>`
-    select count(*)::int as count from (
-      select from issued_certs
-       where signing_cert_id = ${signingCertId} and ${unrevoked} and not_after > ${now}
-       order by not_after, id limit ${sql.lit(limit)}) live`.execute(db);
+    select count(*)::int as count from (${liveLeaves(signingCertId, now, limit)}) live`.execute(db);
   return rows[0]?.count ?? 0;
 }
 

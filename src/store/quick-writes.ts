@@ -2,8 +2,7 @@
 // a lock there holds up all behind it, so nobody is sent behind those that take long.
 import type pg from 'pg';
 import type { Db } from './database.ts';
-
-type Sender = { query(text: string, values: unknown[]): Promise<pg.QueryResult> };
+import type { Sender } from './statement.ts';
 
 /** Many times what such a write takes, and no more than a turn of a busy event loop. */
 const HELD_UP_MS = 50;

@@ -1,5 +1,5 @@
 // Who depends on a CA cert, and how many, for who is told why it stays.
-import { sql } from 'kysely';
+import { type Expression, sql } from 'kysely';
 import type { Db, Tx } from './database.ts';
 
 /** What still depends on a CA cert. */
@@ -26,16 +26,21 @@ export const MOST_COUNTED = 100_000;
 export const findSigningCertUsers = (tx: Tx, id: string, now: Date): Promise<SigningCertUsers> =>
   tx.selectFrom('signing_certs').select(signingCertUsers(now)).where('id', '=', id).executeTakeFirstOrThrow();
 
-/** Certificates in the order of the index that has those of one CA side by side, or another would be walked as a whole. */
+/**
+ * Certificates of a CA that are neither revoked nor expired, so many at most. In the order of the index that has them side
+ * by side: others look as good, and are walked as a whole.
+ */
+export const liveLeaves = (signingCertId: string | Expression<unknown>, now: Date, limit: number) => sql`
+  select from issued_certs
+   where signing_cert_id = ${signingCertId} and revoked_at is null and not_after > ${now}
+   order by not_after, id limit ${sql.lit(limit)}`;
+
 export async function countSigningCertUsers(tx: Tx, id: string, now: Date): Promise<UserCounts> {
   const { rows } = await sql<UserCounts>`
     select (select count(*)::integer from signing_certs where parent_id = ${id} and deleted_at is null) as children,
            (select count(*)::integer from directories where signing_cert_id = ${id} and deleted_at is null) as directories,
            (select count(*)::integer from orders where signing_cert_id = ${id} and state = 'processing') as orders,
-           (select count(*)::integer from (
-              select from issued_certs
-               where signing_cert_id = ${id} and revoked_at is null and not_after > ${now}
-               order by not_after, id limit ${MOST_COUNTED + 1}) live) as leaves,
+           (select count(*)::integer from (${liveLeaves(id, now, MOST_COUNTED + 1)}) live) as leaves,
            (select not_after from issued_certs
              where signing_cert_id = ${id} and revoked_at is null and not_after > ${now}
              order by not_after desc, id desc limit 1) as leaves_end`.execute(tx);
@@ -48,9 +53,7 @@ export async function countSigningCertUsers(tx: Tx, id: string, now: Date): Prom
 export async function findLiveIssuers(db: Db, ids: readonly string[], now: Date): Promise<readonly string[]> {
   const { rows } = await sql<{ id: string }>`
     select id from unnest(${ids}::uuid[]) with ordinality as former (id, position),
-                   lateral (select from issued_certs
-                             where signing_cert_id = former.id and revoked_at is null and not_after > ${now}
-                             order by not_after, id limit 1) live
+                   lateral (${liveLeaves(sql.ref('former.id'), now, 1)}) live
      order by position`.execute(db);
   return rows.map(({ id }) => id);
 }
@@ -68,10 +71,5 @@ export const signingCertUsers = (now: Date) =>
     ),
     sql<boolean>`exists (
       select from orders o where o.signing_cert_id = signing_certs.id and o.state = 'processing')`.as('has_orders'),
-    // In the order of the index that has those of one CA side by side: others look as good, and are walked as a whole.
-    sql<boolean>`exists (
-      select from (
-        select from issued_certs c
-         where c.signing_cert_id = signing_certs.id and c.revoked_at is null and c.not_after > ${now}
-         order by c.not_after, c.id limit 1) live)`.as('has_leaves'),
+    sql<boolean>`exists (select from (${liveLeaves(sql.ref('signing_certs.id'), now, 1)}) live)`.as('has_leaves'),
   ] as const;

@@ -18,7 +18,7 @@ import type { Db } from './database.ts';
 type Value = string | number | bigint | boolean | null | Date | Buffer | readonly Value[];
 
 /** What sends the statements of a handle. */
-type Sender = { query(text: string, values: unknown[]): Promise<pg.QueryResult> };
+export type Sender = { query(text: string, values: unknown[]): Promise<pg.QueryResult> };
 
 /** A statement, or a part of one. What is no part is a value. */
 export const sql = <Row>(templates: readonly string[], ...parts: readonly (Value | Statement<unknown>)[]) =>

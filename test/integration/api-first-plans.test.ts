@@ -9,7 +9,7 @@ import { testApi } from '../support/api-client.ts';
 import {
   type FirstPlan,
   firstPlansOf,
-  keyedWays,
+  managedWays,
   meantWalks,
   scansBesides,
   type Ways,
@@ -25,16 +25,10 @@ type Api = Awaited<ReturnType<typeof testApi>>;
 type Call = ReturnType<typeof callerOf>;
 
 const ways: Ways = {
-  ...keyedWays,
+  ...managedWays,
   api_tokens_sha256_key: /^\(sha256 = /,
-  directories_list_signing_cert_name_idx: /^\(signing_cert_id = /,
   directories_signing_cert_id_idx: /^\(signing_cert_id = /,
-  external_bindings_list_unused_name_idx: /^\(directory_id = /,
   issued_certs_list_acme_key_expiry_idx: /^\(\(acme_key_id = .* AND \(not_after > /,
-  issued_certs_list_signing_cert_expiry_idx: /^\(\(signing_cert_id = .* AND \(not_after > /,
-  orders_list_acme_key_state_idx: /^\(\(acme_key_id = .* AND \(state = /,
-  orders_signing_cert_in_use_idx: /^\(signing_cert_id = /,
-  signing_certs_list_parent_idx: /^\(parent_id = /,
   signing_certs_parent_id_idx: /^\(parent_id = /,
 };
 

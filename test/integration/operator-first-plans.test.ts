@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import {
   type FirstPlan,
   firstPlansOf,
-  keyedWays,
+  managedWays,
   meantWalks,
   scansBesides,
   type Ways,
@@ -28,17 +28,11 @@ const NAMESPACE = 'acmery-system';
 
 const byOrigin = /^\(\(origin_namespace = .* AND \(origin_name = /;
 const ways: Ways = {
-  ...keyedWays,
+  ...managedWays,
   acme_keys_origin_key: byOrigin,
-  directories_list_signing_cert_name_idx: /^\(signing_cert_id = /,
   directories_origin_key: byOrigin,
-  external_bindings_list_unused_name_idx: /^\(directory_id = /,
   external_bindings_origin_key: byOrigin,
-  issued_certs_list_signing_cert_expiry_idx: /^\(\(signing_cert_id = .* AND \(not_after > /,
-  orders_list_acme_key_state_idx: /^\(\(acme_key_id = .* AND \(state = /,
-  orders_signing_cert_in_use_idx: /^\(signing_cert_id = /,
   signing_certs_der_key: /^\(sha256\(der\) = /,
-  signing_certs_list_parent_idx: /^\(parent_id = /,
   signing_certs_origin_key: byOrigin,
 };
 

@@ -27,6 +27,17 @@ export const keyedWays: Ways = {
   spent_nonces_pkey: /^\(+nonce = /,
   used_keys_pkey: /^\(thumbprint = /,
 };
+
+/** Those of /v1 and of declared objects, too: what belongs to a CA cert, a directory or an account. */
+export const managedWays: Ways = {
+  ...keyedWays,
+  directories_list_signing_cert_name_idx: /^\(signing_cert_id = /,
+  external_bindings_list_unused_name_idx: /^\(directory_id = /,
+  issued_certs_list_signing_cert_expiry_idx: /^\(\(signing_cert_id = .* AND \(not_after > /,
+  orders_list_acme_key_state_idx: /^\(\(acme_key_id = .* AND \(state = /,
+  orders_signing_cert_in_use_idx: /^\(signing_cert_id = /,
+  signing_certs_list_parent_idx: /^\(parent_id = /,
+};
 const byId = /^\(id = /;
 
 /** Tables that never have more than a row. */
