@@ -8,7 +8,7 @@ import { manifest, projectFolder } from './tree.ts';
  * Of Node: those of scripts/node.cjs, and all of the space for young objects from the beginning, since it would grow to it
  * by half a dozen collections while the program starts.
  */
-export const nodeFlags = ['--max-semi-space-size=4', '--min-semi-space-size=4', '--heap-growing-percent=40'];
+export const nodeFlags = ['--max-semi-space-size=4', '--min-semi-space-size=4', '--heap-growing-percent=100'];
 
 /** What Node's process stands in, as in scripts/node.cjs. */
 export const environment = { MALLOC_ARENA_MAX: '1' };

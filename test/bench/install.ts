@@ -14,8 +14,8 @@ import { Plane, type PlaneBinaries } from '../support/plane/plane.ts';
 import { TestCluster } from '../support/plane/test-cluster.ts';
 import { blockOfFile, kubectlAs, runBlocks } from '../support/walkthrough.ts';
 import { type BenchPostgres, benchPostgres, temporaryFolder } from './acme/server.ts';
+import { builtBundle } from './bundle.ts';
 import { type Figure, spread } from './figure.ts';
-import { builtBundle } from './package.ts';
 
 const RENDERINGS = 7;
 const NAMESPACE = 'acmery-system';

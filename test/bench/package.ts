@@ -1,5 +1,5 @@
 // What is shipped: how large it is, how soon the bundle serves on a database that is there, and the memory it then holds.
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Program, serveAcmery } from '../support/acmery-process.ts';
@@ -7,6 +7,7 @@ import { filesBelow } from '../support/files-below.ts';
 import { runScript } from '../support/package-setup.ts';
 import { findBinaries } from '../support/plane/binaries.ts';
 import { benchPostgres, temporaryFolder } from './acme/server.ts';
+import { builtBundle } from './bundle.ts';
 import { type Figure, spread } from './figure.ts';
 import { residentMb } from './operator/observed.ts';
 import { openWorld } from './operator/world.ts';
@@ -29,14 +30,6 @@ export async function benchPackage(): Promise<readonly Figure[]> {
       goal: `skipped, ${error.message}`,
     })),
   ];
-}
-
-/** Builds it below the folder. */
-export async function builtBundle(folder: string): Promise<Program> {
-  await runScript('build.ts', join(folder, 'package'));
-  const launcher = join(folder, 'package/acmery.js');
-  const flags = /^#!.*node (.*)$/m.exec(await readFile(launcher, 'utf8'))?.[1]?.split(' ') ?? [];
-  return (args) => [process.execPath, ...flags, launcher, ...args];
 }
 
 async function sizes(folder: string): Promise<readonly Figure[]> {

@@ -1,4 +1,4 @@
-// Our own server as a user runs it: one process on a Postgres of its own, set up through /v1.
+// Our own server as it is shipped: one process on a Postgres of its own, set up through /v1.
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePort } from '../../../src/postgres/readiness.ts';
 import { runAcmery } from '../../support/acmery-process.ts';
+import { builtBundle } from '../bundle.ts';
 import type { Eab } from './run-load.ts';
 import { type BenchServer, benchPostgres, responderPorts, startProgram, temporaryFolder } from './server.ts';
 
@@ -18,8 +19,6 @@ const limits = {
 
 /** A database that is made old at once is no work for housekeeping, which would have done it day by day. */
 const retention = { ACMERY_RETAIN_ORDERS: '3650d', ACMERY_RETAIN_EXPIRED_CERTS: '3650d', ACMERY_RETAIN_AUDIT: '3650d' };
-
-const ROOT = join(import.meta.dirname, '../../..');
 
 type Api = { readonly port: number; readonly ca: string; readonly token: string };
 
@@ -42,14 +41,16 @@ export async function startAcmery(name: string, fill?: (databaseUrl: string) => 
     ...retention,
   };
   const listen = Object.entries(ports).flatMap(([door, port]) => [`--${door}-listen`, `127.0.0.1:${port}`]);
+  const program = await builtBundle(folder);
+  const [file = '', ...args] = program(['serve', ...listen], env);
   const pid = await startProgram(opened, {
-    file: process.execPath,
-    args: [join(ROOT, 'scripts/node.cjs'), join(ROOT, 'src/main.ts'), 'serve', ...listen],
+    file,
+    args,
     folder,
     env,
     isReady: () => isReady(ports.ops),
   });
-  const made = await runAcmery(['token', 'create', '--name', 'bench', '--permission', 'admin'], { env });
+  const made = await runAcmery(['token', 'create', '--name', 'bench', '--permission', 'admin'], { env, program });
   if (made.code !== 0) throw new Error(`No API token: ${made.stderr}`);
   const ca = await readFile(join(folder, 'tls', 'ca.crt'), 'utf8');
   const api = { port: ports.api, ca, token: made.stdout.trim() };

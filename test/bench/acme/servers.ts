@@ -17,7 +17,7 @@ const stepCa = `step-ca ${programs.stepCa.version}`;
 
 const rows = {
   acmery: {
-    about: 'one process, its own Postgres by a Unix socket, as it runs one itself',
+    about: 'the bundle that is shipped, one process, its own Postgres by a Unix socket, as it runs one itself',
     start: (name) => startAcmery(name),
     isOurs: true,
   },
