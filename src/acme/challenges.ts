@@ -1,5 +1,5 @@
 // Challenges as the client reads them and responds to them (RFC 8555 sections 7.1.5 and 7.5.1).
-import { type AcmeChallenge, getChallenge, respondToChallenge } from '../core/challenges.ts';
+import { type AcmeChallenge, getChallenge, readFoundChallenge, respondToChallenge } from '../core/challenges.ts';
 import { parseId } from '../core/ids.ts';
 import { acmePaths, acmeUrlOf, idPrefixOf } from '../core/urls.ts';
 import type { HttpHeaders } from '../http/route.ts';
@@ -14,11 +14,11 @@ export const challengeRoute = signedRoute({
   // JWS-23: what old clients send in the object is ignored.
   json: Type.Object({}),
   orEmpty: true,
+  ahead: ({ ca, accountId, params }) => readFoundChallenge(ca, accountId, idIn(params)),
   handle: async (request) => {
-    const { ca, directory, payload } = request;
-    const id = parseId(idPrefixOf('challenge'), request.params.id ?? '');
+    const { ca, directory, payload, ahead } = request;
     const answer = payload === undefined ? getChallenge : respondToChallenge;
-    const challenge = await answer(ca, request, id);
+    const challenge = await answer(ca, request, idIn(request.params), ahead);
     const authorization = acmeUrlOf(ca.urls, directory.requestSlug, 'authorization', challenge.authorizationId);
     return {
       status: 200,
@@ -28,6 +28,8 @@ export const challengeRoute = signedRoute({
     };
   },
 });
+
+const idIn = ({ id = '' }: AcmeRequest['params']): string | undefined => parseId(idPrefixOf('challenge'), id);
 
 /** In this order: shell clients read from brace to brace, so an error, which has its own, comes last (CHA-1, G-8). */
 export const renderChallenge = ({ ca, directory }: AcmeRequest, challenge: AcmeChallenge) => ({

@@ -1,8 +1,7 @@
 // Challenges as ACME clients see them, and the response that asks for a validation.
 import type { ChallengeState, ChallengeType } from '../lifecycles/challenge.ts';
-import type { Holder } from '../store/acme-orders.ts';
-import { type ChallengeRow, findChallenge } from '../store/authorizations.ts';
-import { beginValidation, hastenValidation, type Response } from '../store/challenges.ts';
+import type { ChallengeRow } from '../store/authorizations.ts';
+import { beginValidation, type FoundChallenge, findChallenge, hastenValidation } from '../store/challenges.ts';
 import type { StoredProblem } from '../store/tables.ts';
 import { AcmeError } from './acme-error.ts';
 import { type Applicant, type Found, holderOf, own } from './applicant.ts';
@@ -10,7 +9,7 @@ import { authorizationState } from './authorization-state.ts';
 import type { Ca } from './ca.ts';
 import { challengeOffers } from './challenge-offers.ts';
 import { hastenedFailures, hastenedMs } from './challenge-retries.ts';
-import { withinMs } from './patience.ts';
+import { firstTry } from './first-try.ts';
 import { failureBuckets, requireFailuresLeft } from './rate-limits.ts';
 
 export type AcmeChallenge = {
@@ -30,26 +29,39 @@ export type SingleAcmeChallenge = AcmeChallenge & {
   readonly retryAfterSeconds: number | undefined;
 };
 
-/** Most first tries are over by then: the client hears what came of his, and need not ask. */
-const PATIENCE_MS = 250;
 const RETRY_AFTER_SECONDS = 1;
 const RETRY_LATER_SECONDS = 3;
 
+/** A challenge by its uuid; undefined for one of another account. */
+export const readFoundChallenge = async (ca: Ca, accountId: string, id: string | undefined): Found<FoundChallenge> =>
+  id === undefined
+    ? undefined
+    : findChallenge(ca.database.db, { id, accountId, now: ca.clock.now(), failures: failureBuckets(ca) });
+
 /** A challenge of the account by its uuid. Throws `malformed` (404) for every other. */
-export async function getChallenge(ca: Ca, applicant: Applicant, id: string | undefined): Promise<SingleAcmeChallenge> {
-  return singleChallenge(await readChallenge(ca, applicant, id), ca.clock.now());
+export async function getChallenge(
+  ca: Ca,
+  applicant: Applicant,
+  id: string | undefined,
+  found = readFoundChallenge(ca, applicant.account.id, id),
+): Promise<SingleAcmeChallenge> {
+  return singleChallenge(await own('challenge', applicant, found), ca.clock.now());
 }
 
 /**
- * The client is ready to be validated: pending -> processing with the key authorization of the account's key and the kid
- * of this request (KEY-6). One that is valid or processing stays so (CHA-4). Throws `malformed` where the authorization
- * has ended (CHA-5), `rateLimited` where validations of its name failed too often (ORD-28), `malformed` with 404 for a challenge that is not the account's. Holds the authorization.
+ * The client is ready to be validated: with the key authorization of the account's key and the kid of this request
+ * (KEY-6) the challenge is tried at once by the worker of this process, else it is `processing` for any worker. One that
+ * is valid or processing stays so (CHA-4). Throws `malformed` where the authorization has ended (CHA-5), `rateLimited`
+ * where validations of its name failed too often (ORD-28), `malformed` with 404 for a challenge that is not the
+ * account's. What begins it holds the authorization.
  */
 export async function respondToChallenge(
   ca: Ca,
   applicant: Applicant & { readonly kid: string },
   id: string | undefined,
+  found = readFoundChallenge(ca, applicant.account.id, id),
 ): Promise<SingleAcmeChallenge> {
+  const seen = await own('challenge', applicant, found);
   const now = ca.clock.now();
   const response = {
     now,
@@ -58,38 +70,16 @@ export async function respondToChallenge(
     offered: challengeOffers,
     failures: failureBuckets(ca),
   };
-  const begun = id && (await begin(ca, holderOf(applicant), id, response));
-  if (begun) return afterFirstTry(ca, begun);
-  const row = await readChallenge(ca, applicant, id);
-  if (row.state === 'pending') await requireFailuresLeft(ca, applicant.account.id, row.value);
-  requireGoing(row, now);
+  const holder = holderOf(applicant);
+  const tried =
+    (await firstTry(ca, holder, seen, response)) ??
+    (await beginValidation(ca.database.db, holder, seen.id, response))?.challenge;
+  if (tried !== undefined) return singleChallenge(tried, ca.clock.now());
+  const row = await own('challenge', applicant, readFoundChallenge(ca, applicant.account.id, id));
+  requireOpen(row, now);
+  if (row.state === 'pending') await refuseToBegin(ca, row);
   if (row.state === 'processing') await hasten(ca, row.id, now);
   return singleChallenge(row, now);
-}
-
-type Begun = {
-  readonly challenge: ChallengeRow;
-  /** By the worker of this process, where he has room: when he found it valid. */
-  readonly firstTry: Promise<Date | undefined> | undefined;
-};
-
-async function begin(ca: Ca, holder: Holder, id: string, response: Response): Promise<Begun | undefined> {
-  const place = ca.ownWorker.place();
-  const leaseUntil = place && new Date(response.now.getTime() + place.leaseMs);
-  const beginning = beginValidation(ca.database.db, holder, id, response, leaseUntil);
-  const firstTry = place?.fill(beginning.then((begun) => begun?.claim));
-  const begun = await beginning;
-  return begun && { challenge: begun.challenge, firstTry };
-}
-
-/** Valid, where the first try finds that soon. What else comes of it the client asks for, as of every later one. */
-async function afterFirstTry(ca: Ca, { challenge, firstTry }: Begun): Promise<SingleAcmeChallenge> {
-  const validatedAt = firstTry && (await withinMs(PATIENCE_MS, firstTry));
-  const row: ChallengeRow =
-    validatedAt === undefined
-      ? challenge
-      : { ...challenge, state: 'valid', validated_at: validatedAt, authorization_state: 'valid' };
-  return singleChallenge(row, ca.clock.now());
 }
 
 export const acmeChallenge = ({ id, type, state, token, validated_at, error }: ChallengeRow): AcmeChallenge => ({
@@ -107,19 +97,18 @@ export function retryAfterOf(row: ChallengeRow, now: Date): number | undefined {
   return row.attempts > 1 ? RETRY_LATER_SECONDS : RETRY_AFTER_SECONDS;
 }
 
-const readChallenge = (ca: Ca, applicant: Applicant, id: string | undefined): Promise<ChallengeRow> =>
-  own('challenge', applicant, findOwn(ca, applicant.account.id, id));
-
-const findOwn = async (ca: Ca, accountId: string, id: string | undefined): Found<ChallengeRow> =>
-  id === undefined ? undefined : findChallenge(ca.database.db, { id, accountId });
-
-/** Throws where a response changes nothing and never will. */
-function requireGoing(row: ChallengeRow, now: Date): void {
+/** Throws where the authorization has ended (CHA-5). */
+function requireOpen(row: ChallengeRow, now: Date): void {
   const state = stateOfAuthorization(row, now);
   if (state !== 'pending' && state !== 'valid')
     throw new AcmeError('malformed', `The authorization of this challenge is ${state}; order anew.`);
-  if (row.state === 'pending' && state === 'pending')
-    throw new AcmeError('malformed', `A challenge of type ${row.type} is not offered for this identifier.`);
+}
+
+/** Why a challenge that is pending was not begun; of a valid authorization it stays so. */
+async function refuseToBegin(ca: Ca, row: ChallengeRow): Promise<void> {
+  if (row.authorization_state !== 'pending') return;
+  await requireFailuresLeft(ca, row.acme_key_id, row.value);
+  throw new AcmeError('malformed', `A challenge of type ${row.type} is not offered for this identifier.`);
 }
 
 const stateOfAuthorization = ({ authorization_state: state, expires_at }: ChallengeRow, now: Date) =>

@@ -11,10 +11,14 @@ import { type ChallengeClaim, challengeMet, challengeNotMet } from './challenge-
 import { retriesMs } from './challenge-retries.ts';
 import { type Identifier, parseIdentifier } from './identifiers.ts';
 import { formatId } from './ids.ts';
+import type { ChallengeTry } from './own-worker.ts';
+import { withinMs } from './patience.ts';
 import type { Probe } from './ports.ts';
 import { noteFailure } from './rate-limits.ts';
 import { accountUrl } from './urls.ts';
 
+/** Most first tries are over by then: a client hears what came of his, and need not ask. */
+const PATIENCE_MS = 250;
 const FIRST_BUSY_MS = 100;
 const LONGEST_BUSY_MS = 5_000;
 
@@ -38,10 +42,10 @@ export const postponeChallenge = (ca: Ca, claim: Claim, dueAt: Date): Promise<vo
 
 /**
  * Makes one try. A success is settled at once, a failure after the last try; before that the challenge is due again
- * later. When the signal comes the challenge is given back. Locks nothing while it waits for the network. Gives when the
+ * later. One of which nothing is written yet is begun only where it needs to be. When the signal comes the challenge is given back. Locks nothing while it waits for the network. Gives when the
  * challenge was validated; undefined where this try did not do it.
  */
-export async function validateChallenge(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Date | undefined> {
+export async function validateChallenge(ca: Ca, claim: ChallengeTry, signal: AbortSignal): Promise<Date | undefined> {
   const elapsedMs = stopwatch();
   const { validatedAt, ...outcome } = await tryOnce(ca, claim, signal);
   ca.events.challengeTried({
@@ -54,11 +58,45 @@ export async function validateChallenge(ca: Ca, claim: ChallengeClaim, signal: A
   return validatedAt;
 }
 
-async function tryOnce(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Outcome> {
+async function tryOnce(ca: Ca, { begin, ...claim }: ChallengeTry, signal: AbortSignal): Promise<Outcome> {
+  if (begin !== undefined) return tryUnwritten(ca, claim, begin, signal);
   const obstacle = obstacleOf(claim, ca.clock.now());
-  if (obstacle !== undefined) return giveUp(ca, claim, obstacle);
+  return obstacle === undefined ? conclude(ca, claim, lookFor(ca, claim, signal), signal) : giveUp(ca, claim, obstacle);
+}
+
+/** Is begun where it takes long or finds anything but success. */
+async function tryUnwritten(
+  ca: Ca,
+  claim: ChallengeClaim,
+  begin: Required<ChallengeTry>['begin'],
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const looking = lookFor(ca, claim, signal);
+  const early = await withinMs(PATIENCE_MS, looking).catch(() => undefined);
+  if (early?.outcome === 'met') {
+    const validatedAt = await challengeMet(ca, claim, early.caaCheckedAt);
+    return validatedAt === undefined ? dropped : { outcome: 'valid', validatedAt };
+  }
+  const begun = await begin();
+  if (begun !== undefined) return conclude(ca, begun, looking, signal);
+  // Or whoever ends his authorization meanwhile could have a name looked for without end (ORD-28).
+  await noteFailure(ca, claim.acme_key_id, claim.value);
+  return dropped;
+}
+
+const dropped: Outcome = {
+  outcome: 'dropped',
+  problem: 'The authorization of the challenge ended while it was being validated.',
+};
+
+async function conclude(
+  ca: Ca,
+  claim: ChallengeClaim,
+  looking: Promise<Finding>,
+  signal: AbortSignal,
+): Promise<Outcome> {
   try {
-    const finding = await lookFor(ca, claim, signal);
+    const finding = await looking;
     switch (finding.outcome) {
       case 'met':
         return await succeed(ca, claim, finding.caaCheckedAt);
@@ -74,7 +112,10 @@ async function tryOnce(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Prom
 }
 
 /** Why there is nothing to look for any more, or never was (AUT-8). */
-function obstacleOf({ type, state, expires_at, ...claim }: ChallengeClaim, now: Date): StoredProblem | undefined {
+export function obstacleOf(
+  { type, state, expires_at, ...claim }: ChallengeClaim,
+  now: Date,
+): StoredProblem | undefined {
   if (state !== 'pending' || expires_at <= now)
     return { type: 'unauthorized', detail: 'The authorization of the challenge is no longer pending.' };
   if (!offeredChallenges(identifierOf(claim)).includes(type))

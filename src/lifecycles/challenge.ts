@@ -1,9 +1,9 @@
 // The life of a challenge, and the types of challenge there are.
 import { defineLifecycle, type StateOf } from './lifecycle.ts';
 
-/** RFC 8555 section 7.1.6. */
+/** RFC 8555 section 7.1.6; valid at once where the first try is over before anything is written of it. */
 export const challengeLifecycle = defineLifecycle({
-  pending: ['processing'],
+  pending: ['processing', 'valid'],
   processing: ['valid', 'invalid'],
   valid: [],
   invalid: [],

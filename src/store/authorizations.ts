@@ -4,7 +4,7 @@ import { challengeLifecycle } from '../lifecycles/challenge.ts';
 import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { orderLifecycle } from '../lifecycles/order.ts';
 import { askedFor, type Held, type Holder, type OwnAsk } from './acme-orders.ts';
-import type { Db, Tx } from './database.ts';
+import type { Tx } from './database.ts';
 import { gatheredOn } from './gathered.ts';
 import { type Statement, sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
@@ -34,15 +34,6 @@ export const findAuthorization = gatheredOn<OwnAsk, readonly ChallengeRow[]>(asy
   const found = Map.groupBy(rows, ({ asked }) => asks[asked - 1]);
   return (ask) => found.get(ask) ?? [];
 });
-
-/** Undefined where the account has no such challenge. */
-export async function findChallenge(db: Db, { id, accountId }: OwnAsk): Promise<ChallengeRow | undefined> {
-  const { rows } = await sql<ChallengeRow>`
-    select ${challengeColumns}
-      from challenges c join authorizations a on a.id = c.authorization_id join acme_keys k on k.id = a.acme_key_id
-     where c.id = ${id} and (a.acme_key_id = ${accountId}) is true`.execute(db);
-  return rows[0];
-}
 
 /** Of a ChallengeRow, read from `c`, `a` and `k`. */
 export const challengeColumns = sql`

@@ -1,8 +1,6 @@
 // Challenges that are due for validation, and what becomes of them, their authorizations and orders. Locks orders first,
 // then the authorization, then the challenge; who has lost the lease, or comes after another result, changes nothing.
 import type { Selectable } from 'kysely';
-import { challengeLifecycle } from '../lifecycles/challenge.ts';
-import { sourcesOf } from '../lifecycles/lifecycle.ts';
 import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
 import { type Claim, type Claiming, claimStatement, type DueRows } from './due.ts';
@@ -14,20 +12,24 @@ type Challenge = Selectable<Tables['challenges']>;
 type Authorization = Selectable<Tables['authorizations']>;
 type Directory = Selectable<Tables['directories']>;
 
-/** A challenge under lease with all that its validation stands on. */
+/** A challenge under lease with all that its validation stands on; at attempt 0 one of which nothing is written yet. */
 export type ChallengeClaim = Claim &
   Pick<Challenge, 'authorization_id' | 'type' | 'token' | 'failures'> &
   Pick<Authorization, 'value' | 'wildcard' | 'state' | 'expires_at'> &
-  Pick<Directory, 'caa_tag' | 'on_missing_caa'> & {
+  Surroundings & {
     readonly key_authorization: string;
     readonly account_url: string;
     readonly identifier_type: Authorization['type'];
     readonly acme_key_id: string;
     readonly directory_id: string;
-    readonly slugs: readonly string[];
-    /** No order leans on another authorization beside this one. It never changes (ORD-20, ORD-21). */
-    readonly is_alone: boolean;
   };
+
+/** Of a ChallengeClaim what stands neither in its challenge nor in its authorization. */
+export type Surroundings = Pick<Directory, 'caa_tag' | 'on_missing_caa'> & {
+  readonly slugs: readonly string[];
+  /** No order leans on another authorization beside this one. It never changes (ORD-20, ORD-21). */
+  readonly is_alone: boolean;
+};
 
 export const dueChallenges: DueRows = {
   table: 'challenges',
@@ -37,7 +39,7 @@ export const dueChallenges: DueRows = {
   where: sql`state = 'processing'`,
 };
 
-/** Of a ChallengeClaim what stands neither in its challenge nor in its authorization: from `a` and `d`. */
+/** From `a` and `d`. */
 export const surroundings = sql`
   d.caa_tag, d.on_missing_caa,
   array(select slug from directory_slugs s where s.directory_id = d.id and (s.released_at is null) is true) as slugs,
@@ -99,10 +101,14 @@ export async function settleValid(db: Db, claim: ChallengeClaim, success: Succes
       update authorizations set state = 'valid', validated_at = ${now}, caa_checked_at = ${caaCheckedAt}::timestamptz,
                                 expires_at = least(expires_at, ${latestEnd})
        where id = ${authorization} and exists (select from mine)),
-    finished as (${finish(claim, sql`case when id = ${claim.id} then 'valid' else 'invalid' end`, {
-      validatedAt: sql`case when id = ${claim.id} then ${now}::timestamptz end`,
-      error: sql`case when id <> ${claim.id} then ${JSON.stringify(others)}::jsonb end`,
-    })}),
+    finished as (${finish(
+      claim,
+      sql`state = case when id = ${claim.id} then 'valid' else 'invalid' end,
+          validated_at = case when id = ${claim.id} then ${now}::timestamptz end,
+          error = case when id <> ${claim.id} then ${JSON.stringify(others)}::jsonb end,
+          key_authorization = case when id = ${claim.id} then ${claim.key_authorization} else key_authorization end,
+          account_url = case when id = ${claim.id} then ${claim.account_url} else account_url end`,
+    )}),
     readied as (
       update orders o set state = 'ready' from held
        where o.id = held.id and exists (select from mine) and (o.state = 'pending' and o.expires_at > ${now}) is true
@@ -130,10 +136,11 @@ export async function settleInvalid(db: Db, claim: ChallengeClaim, failure: Fail
     refused as (
       update authorizations set state = 'invalid' from undecided
        where authorizations.id = undecided.id and exists (select from mine)),
-    finished as (${finish(claim, sql`'invalid'`, {
-      validatedAt: sql`null`,
-      error: sql`case when id = ${claim.id} then ${JSON.stringify(error)}::jsonb else ${JSON.stringify(others)}::jsonb end`,
-    })}),
+    finished as (${finish(
+      claim,
+      sql`state = 'invalid',
+          error = case when id = ${claim.id} then ${JSON.stringify(error)}::jsonb else ${JSON.stringify(others)}::jsonb end`,
+    )}),
     ended as (
       update orders o set state = 'invalid', error = ${JSON.stringify(orderError)}::jsonb from held
        where o.id = held.id and exists (select from mine) and exists (select from undecided)
@@ -156,17 +163,11 @@ const lockingOpen = (authorizationId: string, now: Date): Statement<unknown> => 
        for update)`;
 
 const leased = ({ id, attempt }: Claim): Statement<unknown> => sql`
-  select id from challenges where id = ${id} and (attempts = ${attempt} and state = 'processing') is true`;
+  select id from challenges
+   where id = ${id} and (attempts = ${attempt} and state = ${attempt === 0 ? 'pending' : 'processing'}) is true`;
 
-type Finished = { readonly validatedAt: Statement<unknown>; readonly error: Statement<unknown> };
-
-/** All challenges of the authorization that are looked for. */
-const finish = (
-  { authorization_id }: ChallengeClaim,
-  state: Statement<unknown>,
-  { validatedAt, error }: Finished,
-): Statement<unknown> => sql`
-  update challenges set state = ${state}, validated_at = ${validatedAt}, error = ${error},
-                        failures = null, due_at = null, lease_until = null
-   where authorization_id = ${authorization_id} and (state = any(${sourcesOf(challengeLifecycle, 'valid')})) is true
+/** This challenge, and all others of the authorization that are looked for. */
+const finish = ({ id, authorization_id }: ChallengeClaim, set: Statement<unknown>): Statement<unknown> => sql`
+  update challenges set ${set}, failures = null, due_at = null, lease_until = null
+   where authorization_id = ${authorization_id} and (state = 'processing' or id = ${id}) is true
      and exists (select from mine)`;

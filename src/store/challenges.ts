@@ -1,11 +1,12 @@
 // The response of a client to a challenge.
 import type { ChallengeType } from '../lifecycles/challenge.ts';
-import type { Holder } from './acme-orders.ts';
+import { askedFor, type Holder, type OwnAsk } from './acme-orders.ts';
 import { type ChallengeRow, challengeColumns, heldBy } from './authorizations.ts';
-import { type ChallengeClaim, surroundings } from './challenge-results.ts';
+import { type ChallengeClaim, type Surroundings, surroundings } from './challenge-results.ts';
 import type { Db } from './database.ts';
+import { gatheredOn } from './gathered.ts';
 import { quickly } from './quick-writes.ts';
-import { type BucketKind, failuresOf, hasToken } from './rate-limits.ts';
+import { type BucketKind, mayFail } from './rate-limits.ts';
 import { type Statement, sql } from './statement.ts';
 
 /** The task that probes challenges, as worker/tasks.ts names it. */
@@ -22,7 +23,32 @@ export type Response = {
   readonly failures: BucketKind | undefined;
 };
 
-/** `claim` where it was claimed at once. */
+type ChallengeAsk = OwnAsk & Pick<Response, 'now' | 'failures'>;
+
+/** A challenge with all that a try to validate it stands on. */
+export type FoundChallenge = ChallengeRow &
+  Surroundings & {
+    /** Validations of its name have not failed too often. */
+    readonly may_be_tried: boolean;
+  };
+
+/** Undefined where the account has no such challenge. Many at once are one statement: their limit of failures is one. */
+export const findChallenge = gatheredOn<ChallengeAsk, FoundChallenge | undefined>(async (db, asks) => {
+  const now = new Date(Math.max(...asks.map((ask) => ask.now.getTime())));
+  const failures = asks[0]?.failures;
+  const { rows } = await sql<FoundChallenge & { readonly asked: number }>`
+    select asked.position::integer as asked, ${challengeColumns}, ${surroundings},
+           ${mayFail(failures, now)} as may_be_tried
+      from ${askedFor(asks)}
+      join challenges c on c.id = asked.id
+      join authorizations a on a.id = c.authorization_id and (a.acme_key_id = asked.acme_key_id) is true
+      join acme_keys k on k.id = a.acme_key_id
+      join directories d on d.id = k.directory_id`.execute(db);
+  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
+  return (ask) => found.get(ask);
+});
+
+/** `claim` where it is under the lease of the caller. */
 type Begun = { readonly challenge: ChallengeRow; readonly claim: ChallengeClaim | undefined };
 
 /**
@@ -62,7 +88,7 @@ const beginning = <Row>(
   with a as (
     select a.* from challenges c join authorizations a on a.id = c.authorization_id
      where c.id = ${id} and (a.state = 'pending' and a.expires_at > ${now}) is true and ${heldBy(holder)}
-       and ${failures === undefined ? sql`true` : hasToken(failures, sql`${failuresOf(holder.accountId)} || a.value`, now)}
+       and ${mayFail(failures, now)}
        for share of a),
   c as (
     update challenges

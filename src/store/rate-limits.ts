@@ -108,11 +108,14 @@ export async function missingTokenUntil(db: Db, bucket: Bucket, now: Date): Prom
 /** What the subject of a bucket of failures begins with; the name follows. */
 export const failuresOf = (acmeKeyId: string): string => `${acmeKeyId} `;
 
-/** Whether there is a token now, for a statement that does nothing without one. */
-export const hasToken = (kind: BucketKind, subject: Statement<unknown>, now: Date): Statement<SqlBool> => sql`
+/** Whether another validation of what the authorization `a` is of may fail now. */
+export const mayFail = (failures: BucketKind | undefined, now: Date): Statement<SqlBool> =>
+  failures === undefined
+    ? sql`true`
+    : sql`
   not exists (select from rate_limits
-               where kind = ${kind.kind} and subject = ${subject}
-                 and full_at + ${tokenOf(kind)} > ${new Date(now.getTime() + kind.perMs)}::timestamptz)`;
+               where kind = ${failures.kind} and subject = a.acme_key_id || ${failuresOf('')} || a.value
+                 and full_at + ${tokenOf(failures)} > ${new Date(now.getTime() + failures.perMs)}::timestamptz)`;
 
 export type BucketKey = { readonly kind: string; readonly subject: string };
 

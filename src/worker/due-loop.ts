@@ -50,22 +50,15 @@ export class DueLoop<Result = unknown> implements AsyncDisposable {
     else this.#wasNotifiedAgain = true;
   }
 
-  /** Room for a row that its finder claims himself; undefined where there is none. */
+  /** Room for a row that somebody has found; undefined where there is none. */
   place(): Place<Claim, Result> | undefined {
     if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
-    const { promise, resolve } = Promise.withResolvers<Claim | undefined>();
-    const work = promise.then(
-      (claim) => claim && this.#run(claim),
-      () => undefined,
-    );
-    this.#start(work);
-    return {
-      leaseMs: this.#task.leaseMs,
-      fill: (claiming) => {
-        resolve(claiming);
-        return work;
-      },
+    const fill = (claim: Claim): Promise<Result | undefined> => {
+      const work = this.#run(claim);
+      this.#start(work);
+      return work;
     };
+    return { leaseMs: this.#task.leaseMs, fill };
   }
 
   /** Claims nothing more, and waits for what runs. */

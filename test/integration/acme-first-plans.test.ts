@@ -2,8 +2,8 @@
 // there are very many.
 import { beforeAll, expect, test } from 'vitest';
 import { certIdText } from '../../src/core/cert-id.ts';
+import type { ChallengeTry } from '../../src/core/own-worker.ts';
 import { validateChallenge } from '../../src/core/validate-challenge.ts';
-import type { ChallengeClaim } from '../../src/store/challenge-results.ts';
 import { parseCertificate } from '../../src/x509/certificate.ts';
 import { type TestAcme, testAcme } from '../support/acme.ts';
 import { type FirstPlan, firstPlansOf, keyedWays, scansBesides } from '../support/first-plans.ts';
@@ -15,15 +15,15 @@ const NAME = 'shop.corp.example';
 let plans: readonly FirstPlan[];
 beforeAll(async () => {
   await using acme = await testAcme({
-    prober: async () => ({ outcome: 'valid' }),
+    prober: async ({ identifier }) =>
+      identifier.value === NAME
+        ? { outcome: 'valid' }
+        : { outcome: 'failed', type: 'connection', detail: 'Nobody is there.' },
     caa: async (name) => name.split('.').map((_, at, labels) => ({ name: labels.slice(at).join('.'), records: [] })),
   });
   const { ca } = acme;
   const { signal } = new AbortController();
-  const fill = async (claiming: Promise<ChallengeClaim | undefined>) => {
-    const claim = await claiming;
-    return claim && validateChallenge(ca, claim, signal);
-  };
+  const fill = (claim: ChallengeTry) => validateChallenge(ca, claim, signal);
   using _employed = ca.ownWorker.employ(() => ({ leaseMs: MINUTE_MS, fill }));
   plans = await firstPlansOf(acme.databaseUrl, () => live(acme));
 });
@@ -35,10 +35,13 @@ test('every statement of a client, from its registration to a revocation, finds 
 
 async function live(acme: TestAcme): Promise<void> {
   const client = acme.client();
+  const respond = async ({ authorizations }: { readonly authorizations: readonly string[] }) => {
+    const { challenges } = (await client.post(authorizations[0] ?? '')).json;
+    await client.post(challenges.find(({ type }: { type: string }) => type === 'http-01').url, {});
+  };
   await client.register();
   const { json: order, headers } = await client.newOrder([NAME]);
-  const { challenges } = (await client.post(order.authorizations[0])).json;
-  await client.post(challenges.find(({ type }: { type: string }) => type === 'http-01').url, {});
+  await respond(order);
   expect((await client.post(headers.location ?? '')).json.status).toBe('ready');
   const done = await client.finalize(order, await aRequest({ names: [dns(NAME)] }));
   const certificate = await client.post(done.json.certificate, '', { headers: { Accept: 'application/pkix-cert' } });
@@ -50,6 +53,7 @@ async function live(acme: TestAcme): Promise<void> {
   expect(renewed.status).toBe(201);
   const revocation = { certificate: certificate.bytes.toString('base64url'), reason: 4 };
   const left = await client.newOrder(['left.corp.example']);
+  await respond(left.json);
   const answers = [
     await client.post(await client.url('revokeCert'), revocation),
     await client.post(client.kid ?? '', { contact: ['mailto:ops@corp.example'] }),

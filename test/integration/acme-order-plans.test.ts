@@ -7,8 +7,8 @@ import { parseIdentifiers } from '../../src/core/identifiers.ts';
 import { newUuid } from '../../src/core/ids.ts';
 import { newOrder } from '../../src/core/new-order.ts';
 import { findAcmeOrder } from '../../src/store/acme-orders.ts';
-import { findAuthorization, findChallenge } from '../../src/store/authorizations.ts';
-import { beginValidation } from '../../src/store/challenges.ts';
+import { findAuthorization } from '../../src/store/authorizations.ts';
+import { beginValidation, findChallenge } from '../../src/store/challenges.ts';
 import type { Db } from '../../src/store/database.ts';
 import { findIssuer } from '../../src/store/issuers.ts';
 import { insertOrder } from '../../src/store/new-order.ts';
@@ -125,18 +125,20 @@ describe.each(planModes)('by %s', (mode) => {
   const reads: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
     'an order': (db) => findAcmeOrder(db, { accountId: crowded.account.id, id: one.order }),
     'an authorization': (db) => findAuthorization(db, { accountId: crowded.account.id, id: one.authorization }),
-    'a challenge': (db) => findChallenge(db, { accountId: crowded.account.id, id: one.challenge }),
+    'a challenge': (db) =>
+      findChallenge(db, { accountId: crowded.account.id, id: one.challenge, now: response().now, failures }),
     'an issuer': (db) => findIssuer(db, crowded.directory.signing_cert_id),
     'a response': (db) => beginValidation(db, holder(), one.challenge, response()),
-    'a response that is claimed': (db) => beginValidation(db, holder(), one.challenge, response(), new Date()),
+    'a response that is under lease': (db) => beginValidation(db, holder(), one.challenge, response(), new Date()),
   };
   const response = () => ({
     now: running.ca.clock.now(),
     thumbprint: 'thumbprint',
     accountUrl: crowded.kid,
     offered: challengeOffers,
-    failures: undefined,
+    failures,
   });
+  const failures = { kind: 'failures', count: 100, perMs: 3_600_000 };
   const holder = () => ({ accountId: crowded.account.id, directoryId: crowded.directory.id });
 
   test.each(Object.entries(reads))('%s is found by its id', async (_, read) => {

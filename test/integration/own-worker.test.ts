@@ -1,16 +1,17 @@
-// Responses to challenges in a process that has a worker: he is given what they begin, and gives back what he cannot do.
+// Responses to challenges in a process that has a worker: he tries at once, and gives back what he cannot do.
+import { once } from 'node:events';
 import { sql } from 'kysely';
-import { beforeEach, expect, test } from 'vitest';
-import { getAuthorization } from '../../src/core/authorizations.ts';
-import { respondToChallenge } from '../../src/core/challenges.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { deactivateAuthorization, getAuthorization } from '../../src/core/authorizations.ts';
+import type { Ca } from '../../src/core/ca.ts';
+import { getChallenge, respondToChallenge } from '../../src/core/challenges.ts';
 import { newOrder } from '../../src/core/new-order.ts';
 import { OwnWorker } from '../../src/core/own-worker.ts';
-import type { ChallengeProber } from '../../src/core/ports.ts';
+import type { ChallengeProber, ProbeOutcome } from '../../src/core/ports.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { type TestCa, testCa } from '../support/ca.ts';
 import { eventually } from '../support/eventually.ts';
 import { type GivenApplicant, givenApplicant } from '../support/given-applicant.ts';
-import { waitingQueries } from '../support/waiting.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -58,7 +59,7 @@ async function failuresOf(id: string) {
 const becomes = (id: string, state: string) =>
   eventually(`the challenge is ${state}`, async () => (await stored(id)).state === state);
 
-test('what a response begins is under the lease of the own worker at once, and no other is told', async () => {
+test('a try that takes long is under the lease of the own worker, and no other is told', async () => {
   const { ca } = running;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   prober = async () => {
@@ -88,17 +89,109 @@ test('a response tells what the first try made of it, where that comes soon', as
   const { ca } = running;
   await using _ = startWorker(ca);
 
-  expect(await respondToChallenge(ca, applicant, await aChallenge())).toMatchObject({
+  const met = await aChallenge();
+  expect(await respondToChallenge(ca, applicant, met)).toMatchObject({
     state: 'valid',
     validatedAt: ca.clock.now(),
     retryAfterSeconds: undefined,
   });
+  // Of its beginning nothing was written.
+  expect(await stored(met)).toEqual({ state: 'valid', due_at: null, lease_until: null, attempts: 0 });
 
   prober = async () => ({ outcome: 'failed', type: 'connection', detail: 'Nobody is there.' });
   const id = await aChallenge('other.corp.example');
   expect(await respondToChallenge(ca, applicant, id)).toMatchObject({ state: 'processing', retryAfterSeconds: 1 });
-  const [failure] = await failuresOf(id);
-  expect(failure).toMatchObject({ type: 'connection' });
+  await eventually('the failure is kept', async () => (await failuresOf(id)).length > 0);
+  expect(await failuresOf(id)).toMatchObject([{ type: 'connection' }]);
+});
+
+test('the challenge keeps what it was responded with (KEY-6)', async () => {
+  const { ca } = running;
+  await using _ = startWorker(ca);
+  const id = await aChallenge();
+
+  const { token } = await respondToChallenge(ca, applicant, id);
+
+  const row = db().selectFrom('challenges').select(['key_authorization', 'account_url']).where('id', '=', id);
+  expect(await row.executeTakeFirst()).toEqual({
+    key_authorization: `${token}.${applicant.account.thumbprint.toString('base64url')}`,
+    account_url: applicant.kid,
+  });
+});
+
+test('responses that come at once share one try', async () => {
+  const { ca } = running;
+  let tries = 0;
+  prober = async () => {
+    tries += 1;
+    return { outcome: 'valid' };
+  };
+  await using _ = startWorker(ca);
+  const id = await aChallenge();
+
+  const responses = await Promise.all(Array.from({ length: 5 }, () => respondToChallenge(ca, applicant, id)));
+
+  expect(responses.map(({ state }) => state)).toEqual(Array.from({ length: 5 }, () => 'valid'));
+  expect(tries).toBe(1);
+});
+
+test('responses that come to two replicas at once are both told of the one success', async () => {
+  const { ca } = running;
+  const other = { ...ca, ownWorker: new OwnWorker() };
+  const { promise: bothLook, resolve } = Promise.withResolvers<void>();
+  let looking = 0;
+  prober = async () => {
+    looking += 1;
+    if (looking === 2) resolve();
+    await bothLook;
+    return { outcome: 'valid' };
+  };
+  await using _one = startWorker(ca);
+  await using _other = startWorker(other);
+  const id = await aChallenge();
+
+  const responses = await Promise.all([ca, other].map((replica) => respondToChallenge(replica, applicant, id)));
+
+  expect(responses).toMatchObject([{ state: 'valid' }, { state: 'valid' }]);
+});
+
+describe('an authorization that its account ends during the first try', () => {
+  /** The response to its challenge. */
+  async function endedDuring(ca: Ca, id: string, found: ProbeOutcome): Promise<unknown> {
+    const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    prober = async () => {
+      look();
+      await released;
+      return found;
+    };
+    const { authorizationId } = await getChallenge(ca, applicant, id);
+    const response = respondToChallenge(ca, applicant, id);
+    await looked;
+    await deactivateAuthorization(ca, applicant, authorizationId);
+    release();
+    return response;
+  }
+
+  test('is not validated', async () => {
+    await using _ = startWorker(running.ca);
+    const id = await aChallenge();
+
+    await expect(endedDuring(running.ca, id, { outcome: 'valid' })).rejects.toThrow('is deactivated; order anew');
+
+    expect(await stored(id)).toMatchObject({ state: 'pending' });
+  });
+
+  test('ORD-28: counts as one that failed, where it did', async () => {
+    const ca = { ...running.ca, limits: { ...running.ca.limits, failures: { count: 1, perMs: 60 * MINUTE_MS } } };
+    await using _ = startWorker(ca);
+    const failed = { outcome: 'failed', type: 'connection', detail: 'Nobody is there.' } as const;
+
+    await expect(endedDuring(ca, await aChallenge(), failed)).rejects.toThrow('is deactivated; order anew');
+
+    const again = respondToChallenge(ca, applicant, await aChallenge());
+    await expect(again).rejects.toMatchObject({ type: 'rateLimited' });
+  });
 });
 
 test('where the own worker has no room, any worker finds it', async () => {
@@ -125,19 +218,21 @@ test('a response that begins nothing gives its place back', async () => {
   expect(running.ca.ownWorker.place()).toBeUndefined();
 });
 
-test('a worker that ends while a response is on its way gives back what it begins', async () => {
+test('a worker that ends during a first try gives it back', async () => {
   const { ca } = running;
+  const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+  prober = async (_, signal) => {
+    look();
+    await once(signal, 'abort');
+    throw signal.reason;
+  };
   const worker = startWorker(ca);
   const id = await aChallenge();
-  let ended: Promise<void> | undefined;
-  let response: Promise<unknown> | undefined;
-  await ca.database.inTransaction(async (tx) => {
-    await sql`select from authorizations for update`.execute(tx);
-    response = respondToChallenge(ca, applicant, id);
-    await waitingQueries(db(), 1);
-    ended = Promise.resolve(worker[Symbol.asyncDispose]());
-  });
-  await Promise.all([ended, response]);
+  const response = respondToChallenge(ca, applicant, id);
+  await looked;
+  await worker[Symbol.asyncDispose]();
+  expect(await response).toMatchObject({ state: 'processing' });
+  prober = async () => ({ outcome: 'valid' });
 
   expect(await stored(id)).toMatchObject({ state: 'processing', due_at: ca.clock.now(), lease_until: null });
   await using _ = startWorker(ca);

@@ -48,7 +48,7 @@ test.each([
     authorizationLifecycle,
     'pending>valid pending>invalid pending>deactivated pending>expired valid>expired valid>deactivated valid>revoked',
   ],
-  ['challenge', challengeLifecycle, 'pending>processing processing>valid processing>invalid'],
+  ['challenge', challengeLifecycle, 'pending>processing pending>valid processing>valid processing>invalid'],
   ['acme key', acmeKeyLifecycle, 'valid>deactivated valid>revoked'],
   ['issued cert', issuedCertLifecycle, 'valid>revoked'],
   ['signing cert', signingCertLifecycle, 'pending>active active>revoked'],
