@@ -123,7 +123,11 @@ export function obstacleOf(
   return undefined;
 }
 
+/** CAA at the same time: it is asked of others, and the client waits for both. */
 async function lookFor(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Promise<Finding> {
+  const caa = checkCaaOf(ca, claim, signal);
+  // Where control is not proved nobody cares.
+  caa.catch(() => undefined);
   const found = await ca.prober(probeOf(claim), signal);
   switch (found.outcome) {
     case 'busy':
@@ -131,7 +135,7 @@ async function lookFor(ca: Ca, claim: ChallengeClaim, signal: AbortSignal): Prom
     case 'failed':
       return { outcome: 'failed', problem: { type: found.type, detail: found.detail } };
     case 'valid':
-      return checkCaaOf(ca, claim, signal);
+      return caa;
   }
 }
 
