@@ -31,6 +31,7 @@ const defaultLimits: PoolLimits = {
   transactionIdleTimeoutMs: 15_000,
   idleTimeoutMs: 60_000,
   connectTimeoutMs: 5_000,
+  closeTimeoutMs: 5_000,
 };
 
 const PING_MS = 2_000;
@@ -58,8 +59,9 @@ export class Database {
     const target = parseDatabaseUrl(options.url);
     this.#pool = new ConnectionPool(target, limits, applicationName, onConnectionLost);
     this.db = handleOn(this.#pool);
-    this.#reads = new SharedConnection(() => this.#pool.connectShared());
-    this.#writes = new SharedConnection(() => this.#pool.connectShared());
+    const open = () => this.#pool.connectShared();
+    this.#reads = new SharedConnection(open, limits.closeTimeoutMs);
+    this.#writes = new SharedConnection(open, limits.closeTimeoutMs);
     const [reads, writes] = [handleOn(this.#reads), handleOn(this.#writes)];
     gatherOn(this.db, reads);
     writeQuicklyOn(this.db, writes);

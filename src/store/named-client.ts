@@ -14,9 +14,13 @@ const names = new Map<string, string>();
 /** Requests for the password itself, or for what can be guessed from. */
 const weakRequests = ['authenticationCleartextPassword', 'authenticationMD5Password'];
 
+export type NamedClient = InstanceType<ReturnType<typeof namedClient>>;
+
 /** The class of clients for one target; `encryption` is asked when a client is made. */
 export const namedClient = (encryption: () => Encryption, requiresScram: boolean) =>
   class NamedClient extends pg.Client {
+    /** Told to end, or lost: what it is given now is refused. */
+    isOver = false;
     #isProven = !requiresScram;
     readonly #shapes: Shapes;
 
@@ -26,7 +30,9 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
       sendTogether(this.connection);
       this.#shapes = new Shapes(this.connection);
       // The next statement learns of a lost connection; without a listener the loss itself would end the process.
-      this.on('error', () => {});
+      this.on('error', () => {
+        this.isOver = true;
+      });
       this.connection.once('authenticationSASLFinal', () => {
         this.#isProven = true; // unless what it says is wrong, which ends the connection
       });
@@ -52,6 +58,17 @@ export const namedClient = (encryption: () => Encryption, requiresScram: boolean
       if (statement !== undefined) return this.#queryNamed(statement);
       const result = Reflect.apply(super.query, this, call);
       return result instanceof Promise ? result.catch((error: unknown) => this.#fail(error)) : result;
+    }
+
+    /** Both calls of pg. */
+    override end(...call: readonly unknown[]) {
+      this.isOver = true;
+      return Reflect.apply(super.end, this, call);
+    }
+
+    /** What is under way fails. */
+    cutOff(): void {
+      this.connection.stream.destroy();
     }
 
     #proven(): this {

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import type { ConnectionTarget, Encryption } from './connection.ts';
 import { connectError } from './database-error.ts';
-import { namedClient } from './named-client.ts';
+import { type NamedClient, namedClient } from './named-client.ts';
 
 export type PoolLimits = {
   readonly maxConnections: number;
@@ -12,6 +12,8 @@ export type PoolLimits = {
   readonly transactionIdleTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly connectTimeoutMs: number;
+  /** What runs when the database is closed may take so long to finish. */
+  readonly closeTimeoutMs: number;
 };
 
 /**
@@ -26,8 +28,6 @@ export const PLANNER_OPTIONS =
 const KEEP_ALIVE_MS = 30_000;
 /** How much later than the server we give up on a statement: by then the connection itself is dead. */
 const GRACE_MS = 5_000;
-/** How long statements that run may take to finish when the pool is closed. */
-const CLOSE_MS = 5_000;
 
 /** Connections of a pool at this moment, and those who wait for one. */
 export type PoolUse = {
@@ -45,6 +45,7 @@ export class ConnectionPool {
   readonly #Client: ReturnType<typeof namedClient>;
   readonly #inUse = new Set<pg.PoolClient>();
   readonly #limit: number;
+  readonly #closeTimeoutMs: number;
   #encryptions: readonly [Encryption, ...Encryption[]];
   #chosen = 0;
   #isEnding = false;
@@ -57,6 +58,7 @@ export class ConnectionPool {
   ) {
     this.#target = target;
     this.#limit = limits.maxConnections;
+    this.#closeTimeoutMs = limits.closeTimeoutMs;
     this.#config = clientConfig(target, limits, applicationName);
     this.#encryptions = target.encryptions();
     this.#Client = namedClient(() => this.#encryptions[this.#chosen] ?? this.#encryptions[0], target.requiresScram);
@@ -105,16 +107,16 @@ export class ConnectionPool {
   }
 
   /** A connection outside the pool; to be ended. Throws DatabaseUnavailable. */
-  connectAlone(): Promise<pg.Client> {
+  connectAlone(): Promise<NamedClient> {
     return this.#open(this.#config);
   }
 
   /** One on which many callers may send at once. To be ended. Throws as connectAlone. */
-  connectShared(): Promise<pg.Client> {
+  connectShared(): Promise<NamedClient> {
     return this.#open({ ...this.#config, pipeline: true });
   }
 
-  #open(config: pg.ClientConfig): Promise<pg.Client> {
+  #open(config: pg.ClientConfig): Promise<NamedClient> {
     return this.#withEncryption(async () => {
       const client = new this.#Client(config);
       await client.connect();
@@ -127,7 +129,7 @@ export class ConnectionPool {
     this.#isEnding = true;
     const cutOff = setTimeout(() => {
       for (const client of this.#inUse) client.end(() => {});
-    }, CLOSE_MS);
+    }, this.#closeTimeoutMs);
     try {
       await this.#pool.end();
     } finally {

@@ -2,18 +2,25 @@
 // be free. The server finds the next one before it goes to sleep, which on a virtual machine costs more than the statement.
 import type pg from 'pg';
 import { DatabaseUnavailable } from './database-error.ts';
+import type { NamedClient } from './named-client.ts';
 
 /** What Kysely asks of a pool and of its clients; there are no transactions here. */
 type SharedClient = { query: pg.PoolClient['query']; release(): void };
 
 /** Opened when it is first needed, and again after it was lost, until it is ended. */
 export class SharedConnection {
-  readonly #open: () => Promise<pg.Client>;
-  #client: Promise<pg.Client> | undefined;
+  readonly #open: () => Promise<NamedClient>;
+  readonly #closeTimeoutMs: number;
+  /** The one that is given out, from before it is open. */
+  #client: Promise<NamedClient> | undefined;
+  #opened: NamedClient | undefined;
+  /** Those before it, too, for as long as statements on them are under way. */
+  readonly #notEnded = new Set<NamedClient>();
   #isEnded = false;
 
-  constructor(open: () => Promise<pg.Client>) {
+  constructor(open: () => Promise<NamedClient>, closeTimeoutMs: number) {
     this.#open = open;
+    this.#closeTimeoutMs = closeTimeoutMs;
   }
 
   get options(): object {
@@ -30,23 +37,42 @@ export class SharedConnection {
     return client.query(text, values);
   }
 
+  /** Lets what is under way finish, for a while; then cuts it off. */
   async end(): Promise<void> {
     this.#isEnded = true;
-    const client = await this.#client?.catch(() => undefined);
-    await client?.end();
+    const cutOff = setTimeout(() => {
+      for (const client of this.#notEnded) client.cutOff();
+    }, this.#closeTimeoutMs);
+    try {
+      await this.#client?.catch(() => undefined);
+      await Promise.all([...this.#notEnded].map((client) => client.end()));
+    } finally {
+      clearTimeout(cutOff);
+    }
   }
 
   /** Throws DatabaseUnavailable. */
-  #current(): Promise<pg.Client> {
-    if (this.#isEnded) throw new DatabaseUnavailable('The connection to the database has been closed.');
-    if (this.#client !== undefined) return this.#client;
-    const client = this.#open();
-    // A client that is lost says so twice, the second time when another one may be in its place.
-    const forget = (): void => {
-      if (this.#client === client) this.#client = undefined;
-    };
-    client.then((opened) => opened.once('end', forget).once('error', forget), forget);
-    this.#client = client;
-    return client;
+  #current(): Promise<NamedClient> {
+    if (this.#isEnded) throw closed();
+    if (this.#client === undefined || this.#opened?.isOver === true) this.#client = this.#openAnother();
+    return this.#client;
+  }
+
+  async #openAnother(): Promise<NamedClient> {
+    this.#opened = undefined;
+    try {
+      const client = await this.#open();
+      this.#notEnded.add(client);
+      client.once('end', () => this.#notEnded.delete(client));
+      this.#opened = client;
+      // Nothing has been sent yet.
+      if (this.#isEnded) throw closed();
+      return client;
+    } catch (error) {
+      this.#client = undefined;
+      throw error;
+    }
   }
 }
+
+const closed = () => new DatabaseUnavailable('The connection to the database has been closed.');
