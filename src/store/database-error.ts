@@ -13,6 +13,9 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
+/** There was no connection to be had, so that nothing was sent. */
+export class NotConnected extends DatabaseUnavailable {}
+
 /** The database refused a statement. `constraint` is the name that callers map to a kind of refusal. */
 export class DatabaseError extends Error {
   /** SQLSTATE. */
@@ -80,7 +83,7 @@ export function connectError(error: unknown, at: string): Error {
   const code = codeOf(error);
   const sentence = code === undefined ? undefined : connectSentences[code]?.(at);
   const message = error instanceof Error ? error.message : 'unknown reason';
-  return new DatabaseUnavailable(sentence ?? `No connection to Postgres at ${at}: ${message}`, code);
+  return new NotConnected(sentence ?? `No connection to Postgres at ${at}: ${message}`, code);
 }
 
 /** Translates what was thrown by a statement; what neither the server nor the connection reported stays as it is. */

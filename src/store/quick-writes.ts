@@ -2,6 +2,7 @@
 // a lock there holds up all behind it, so nobody is sent behind those that take long.
 import type pg from 'pg';
 import type { Db } from './database.ts';
+import { NotConnected } from './database-error.ts';
 import type { Sender } from './statement.ts';
 
 /** Many times what such a write takes, and no more than a turn of a busy event loop. */
@@ -25,9 +26,14 @@ export class QuickWrites implements Sender {
     this.#sentAtMs.push(this.#nowMs());
     try {
       return await this.#shared.query(text, values);
+    } catch (error) {
+      // What may have been sent is not sent again.
+      if (!(error instanceof NotConnected)) throw error;
     } finally {
       this.#sentAtMs.shift();
     }
+    // It may have connections still, where the server gives no more; else it says that there are none.
+    return this.#pool.query(text, values);
   }
 
   /** Also by many that each take a little too long. */

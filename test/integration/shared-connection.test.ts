@@ -1,10 +1,12 @@
 // Connections that many share, at their end and beside it.
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type Database, type Db, openDatabase } from '../../src/store/database.ts';
+import { DatabaseUnavailable } from '../../src/store/database-error.ts';
 import { gatheredOn } from '../../src/store/gathered.ts';
 import { quickly } from '../../src/store/quick-writes.ts';
 import { sql, verbatim } from '../../src/store/statement.ts';
-import { testDatabase } from '../support/database.ts';
+import { type TestDatabase, testDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 
 type Work = (db: Db) => Promise<unknown>;
@@ -21,6 +23,16 @@ const messageOf = (work: Promise<unknown>): Promise<string> =>
     () => 'answered',
     (error: Error) => `${error.name}: ${error.message}`,
   );
+
+async function roleOfOneConnection({ db, url }: TestDatabase) {
+  const name = `acmery_test_${randomBytes(6).toString('hex')}`;
+  await sql`create role ${verbatim(name)} login password 'words' connection limit 1`.execute(db.db);
+  const own = Object.assign(new URL(url), { username: name, password: 'words' });
+  return {
+    url: own.href,
+    [Symbol.asyncDispose]: async () => void (await sql`drop role ${verbatim(name)}`.execute(db.db)),
+  };
+}
 
 test('what is under way is cut off some time after the database was closed', async () => {
   await using test = await testDatabase({ closeTimeoutMs: 100 });
@@ -40,6 +52,22 @@ test('what is under way is cut off some time after the database was closed', asy
 
   const cutOff = 'DatabaseUnavailable: The database went away: Connection terminated';
   expect(await Promise.all(sleeping)).toEqual([cutOff, cutOff, cutOff]);
+});
+
+test('where the server gives no more connections, quick writes go over those that the pool has', async () => {
+  await using test = await testDatabase();
+  await using role = await roleOfOneConnection(test);
+  await using database = openDatabase({ url: role.url });
+  await sql`create table thing (backend int)`.execute(test.db.db);
+  await sql`grant all on thing to public`.execute(test.db.db);
+  const { rows: ofPool } = await sql`select pg_backend_pid() as backend`.execute(database.db);
+
+  const write = () => sql`insert into thing values (pg_backend_pid()) returning backend`.execute(quickly(database.db));
+
+  expect((await write()).rows).toEqual(ofPool);
+  await database.close();
+  await expect(write()).rejects.toThrow(DatabaseUnavailable);
+  expect((await sql`select backend from thing`.execute(test.db.db)).rows).toEqual(ofPool);
 });
 
 test('a connection that has become useless takes nothing more, while what is under way on it is answered', async () => {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { expect, test } from 'vitest';
+import { connectError, DatabaseUnavailable, statementError } from '../../../src/store/database-error.ts';
 import { QuickWrites } from '../../../src/store/quick-writes.ts';
 
 /** Two ways to send on, and a clock that the test moves; what is under way on the shared one is answered by the test. */
@@ -71,6 +72,25 @@ test('many that each take a little hold nobody up for longer than one may', asyn
   await Promise.all(waiting.slice(0, 3));
   await send('other');
   expect(pool).toEqual(['other']);
+});
+
+test('what could not be sent, since no connection was to be had, goes to the pool', async () => {
+  const { shared, send, texts, pool } = aWriter();
+  const sent = ['a', 'b'].map(send);
+  for (const { answer } of shared) answer.reject(connectError(new Error('too many clients already'), 'db:5432'));
+  await Promise.all(sent);
+  expect([texts(), pool]).toEqual([
+    ['a', 'b'],
+    ['a', 'b'],
+  ]);
+});
+
+test('what may have been sent is not sent again', async () => {
+  const { shared, send, pool } = aWriter();
+  const sent = send('a');
+  shared[0]?.answer.reject(statementError(new Error('Connection terminated unexpectedly')));
+  await expect(sent).rejects.toThrow(DatabaseUnavailable);
+  expect(pool).toEqual([]);
 });
 
 test('a pause holds nobody up', async () => {
