@@ -1,4 +1,4 @@
-// The pool of connections, as the metrics show it at the moment when they are read.
+// The connections to the database, as the metrics show them at the moment when they are read.
 import type { Database } from '../store/database.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 
@@ -12,4 +12,12 @@ export function readPool(metrics: Metrics, database: Database): void {
   });
   metrics.databasePoolLimit.from(() => [[{}, database.pool.limit]]);
   metrics.databasePoolWaiting.from(() => [[{}, database.pool.waiting]]);
+  metrics.databaseShared.from(() => [
+    [{ connection: 'reads' }, database.shared.reads.count],
+    [{ connection: 'writes' }, database.shared.writes.count],
+  ]);
+  metrics.databaseSharedOldest.from(() => [
+    [{ connection: 'reads' }, database.shared.reads.oldestMs / 1_000],
+    [{ connection: 'writes' }, database.shared.writes.oldestMs / 1_000],
+  ]);
 }

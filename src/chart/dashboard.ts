@@ -185,6 +185,12 @@ const rows: readonly Row[] = [
         targets: [[of('acmery_database_pool_waiting'), '{{pod}}']],
       },
       {
+        title: 'Oldest statement on a shared connection',
+        about: 'More than a moment: it waits for a lock or an answer, and all behind it wait, too.',
+        unit: 's',
+        targets: [[of('acmery_database_shared_oldest_seconds'), '{{pod}}: {{connection}}']],
+      },
+      {
         title: 'Lost while idle',
         unit: 'ops',
         targets: [[rate('acmery_database_connections_lost_total', 'pod'), '{{pod}}']],

@@ -10,6 +10,7 @@ import { SharedConnection } from './shared-connection.ts';
 import { sendBy } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { runTransaction, secureRandom, type TransactionOptions } from './transaction.ts';
+import type { UnderWayNow } from './under-way.ts';
 
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
@@ -75,6 +76,11 @@ export class Database {
   /** How busy the pool is. */
   get pool(): PoolUse {
     return this.#pool.use;
+  }
+
+  /** What is under way on the connections that many share. */
+  get shared(): Readonly<Record<'reads' | 'writes', UnderWayNow>> {
+    return { reads: this.#reads.underWay, writes: this.#writes.underWay };
   }
 
   /** See runTransaction: `work` may be run several times. */

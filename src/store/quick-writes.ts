@@ -4,42 +4,31 @@ import type pg from 'pg';
 import type { Db } from './database.ts';
 import { NotConnected } from './database-error.ts';
 import type { Sender } from './statement.ts';
+import type { UnderWayNow } from './under-way.ts';
 
 /** Many times what such a write takes, and no more than a turn of a busy event loop. */
 const HELD_UP_MS = 50;
 
 export class QuickWrites implements Sender {
-  readonly #shared: Sender;
+  readonly #shared: Sender & { readonly underWay: UnderWayNow };
   readonly #pool: Sender;
-  readonly #nowMs: () => number;
-  /** Of those under way, which are answered in this order. */
-  readonly #sentAtMs: number[] = [];
 
-  constructor(shared: Sender, pool: Sender, nowMs = () => performance.now()) {
+  constructor(shared: Sender & { readonly underWay: UnderWayNow }, pool: Sender) {
     this.#shared = shared;
     this.#pool = pool;
-    this.#nowMs = nowMs;
   }
 
   async query(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    if (this.#isHeldUp()) return this.#pool.query(text, values);
-    this.#sentAtMs.push(this.#nowMs());
+    // Also by many that each take a little too long.
+    if (this.#shared.underWay.oldestMs > HELD_UP_MS) return this.#pool.query(text, values);
     try {
       return await this.#shared.query(text, values);
     } catch (error) {
       // What may have been sent is not sent again.
       if (!(error instanceof NotConnected)) throw error;
-    } finally {
-      this.#sentAtMs.shift();
     }
     // It may have connections still, where the server gives no more; else it says that there are none.
     return this.#pool.query(text, values);
-  }
-
-  /** Also by many that each take a little too long. */
-  #isHeldUp(): boolean {
-    const [oldest] = this.#sentAtMs;
-    return oldest !== undefined && this.#nowMs() - oldest > HELD_UP_MS;
   }
 }
 

@@ -3,12 +3,14 @@
 import type pg from 'pg';
 import { DatabaseUnavailable } from './database-error.ts';
 import type { NamedClient } from './named-client.ts';
+import { UnderWay } from './under-way.ts';
 
 /** What Kysely asks of a pool and of its clients; there are no transactions here. */
 type SharedClient = { query: pg.PoolClient['query']; release(): void };
 
 /** Opened when it is first needed, and again after it was lost, until it is ended. */
 export class SharedConnection {
+  readonly underWay = new UnderWay();
   readonly #open: () => Promise<NamedClient>;
   readonly #closeTimeoutMs: number;
   /** The one that is given out, from before it is open. */
@@ -28,13 +30,12 @@ export class SharedConnection {
   }
 
   async connect(): Promise<SharedClient> {
-    const client = await this.#current();
-    return { query: client.query.bind(client), release: () => undefined };
+    await this.#current();
+    return { query: (...call: readonly unknown[]) => Reflect.apply(this.query, this, call), release: () => undefined };
   }
 
-  async query(text: string, values: unknown[]): Promise<pg.QueryResult> {
-    const client = await this.#current();
-    return client.query(text, values);
+  query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+    return this.underWay.follow(async () => (await this.#current()).query(text, values));
   }
 
   /** Lets what is under way finish, for a while; then cuts it off. */

@@ -63,6 +63,16 @@ export function createMetrics() {
     }),
     databasePoolLimit: reading('acmery_database_pool_limit', 'How many connections there may be.', {}),
     databasePoolWaiting: reading('acmery_database_pool_waiting', 'Statements that wait for a connection.', {}),
+    databaseShared: reading(
+      'acmery_database_shared_statements',
+      'Statements under way on the connections that many share, by what they do.',
+      { connection: ['reads', 'writes'] },
+    ),
+    databaseSharedOldest: reading(
+      'acmery_database_shared_oldest_seconds',
+      'How long the oldest statement on a shared connection has been under way; 0 when there is none.',
+      { connection: ['reads', 'writes'] },
+    ),
     migrations: counter('acmery_migrations_applied_total', 'Schema migrations that this process applied.', {}),
     clockSkew: gauge('acmery_clock_skew_seconds', "This machine's clock minus the database's.", {}),
     clockSkewSeen: counter('acmery_clock_skew_seen_total', 'Comparisons that found the clocks apart.', {}),

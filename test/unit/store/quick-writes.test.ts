@@ -2,18 +2,21 @@ import type pg from 'pg';
 import { expect, test } from 'vitest';
 import { connectError, DatabaseUnavailable, statementError } from '../../../src/store/database-error.ts';
 import { QuickWrites } from '../../../src/store/quick-writes.ts';
+import { UnderWay } from '../../../src/store/under-way.ts';
 
 /** Two ways to send on, and a clock that the test moves; what is under way on the shared one is answered by the test. */
 function aWriter() {
   const clock = { nowMs: 0 };
   const shared: { readonly text: string; readonly answer: PromiseWithResolvers<pg.QueryResult> }[] = [];
   const pool: string[] = [];
+  const underWay = new UnderWay(() => clock.nowMs);
   const writes = new QuickWrites(
     {
+      underWay,
       query: (text) => {
         const answer = Promise.withResolvers<pg.QueryResult>();
         shared.push({ text, answer });
-        return answer.promise;
+        return underWay.follow(() => answer.promise);
       },
     },
     {
@@ -22,7 +25,6 @@ function aWriter() {
         return {} as pg.QueryResult;
       },
     },
-    () => clock.nowMs,
   );
   const send = (text: string): Promise<unknown> => writes.query(text, []);
   return { clock, shared, pool, send, texts: () => shared.map(({ text }) => text) };
