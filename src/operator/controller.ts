@@ -3,9 +3,9 @@ import { annotationOf, isAnnotated } from '../resources/annotations.ts';
 import { FINALIZER, type Resource, type ResourceKey } from '../resources/resource.ts';
 import { conditionOf, conditionsAfter, conditionsPaused } from './conditions.ts';
 import { outcomeOf, type Retry } from './outcomes.ts';
-import type { ObjectEvent } from './ports.ts';
 import { done, type OperatorContext, type Outcome, type Reconciler, type Step } from './reconciler.ts';
 import { StatusWriter } from './status-writer.ts';
+import { type News, UntoldEvents } from './untold.ts';
 import { beginVisit, type VisitInMaking } from './visit.ts';
 import { type Priority, type Taken, WorkQueue } from './work-queue.ts';
 
@@ -35,6 +35,7 @@ export class Controller<R extends Resource> {
   /** Of the objects that had these names when they were last heard of. */
   readonly #uids = new Map<string, string>();
   readonly #writer: StatusWriter;
+  readonly #untold = new UntoldEvents();
 
   constructor(operator: OperatorContext, reconciler: Reconciler<R>, { random, settled }: ControllerOptions) {
     const { clock, events } = operator.ca;
@@ -66,6 +67,7 @@ export class Controller<R extends Resource> {
     this.#queue.clear();
     this.#keys.clear();
     this.#uids.clear();
+    this.#untold.clear();
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -106,7 +108,8 @@ export class Controller<R extends Resource> {
     // Nothing can be made there any more; that the object is deleted, too, will be told.
     if (!isDeleting && this.#isNamespaceGoing(seen)) return done;
     const { resource, failure } = await this.#withFinalizer(seen, signal);
-    const visit = beginVisit(resource, { signal, isThorough: priority !== 'glance' });
+    const untold = this.#untold.of(text, resource.metadata.uid);
+    const visit = beginVisit(resource, { signal, isThorough: priority !== 'glance', untold });
     const run = (): Promise<Result> =>
       isDeleting ? this.#delete(resource, visit) : resultOf(() => this.#run(this.#reconciler.steps, visit));
     const result = failure ?? (await run());
@@ -129,6 +132,7 @@ export class Controller<R extends Resource> {
     this.#keys.delete(text);
     this.#uids.delete(text);
     this.#writer.forget(text);
+    this.#untold.forget(text);
     this.#settled?.(key);
     return result;
   }
@@ -197,18 +201,20 @@ export class Controller<R extends Resource> {
       conditions: conditionsAfter(resource, { outcome, told, own: visit.own, now }),
       ...(requestedAt !== undefined && { lastHandledReconcileAt: requestedAt }),
     };
-    await this.#writer.write(text, { seen, resource }, status, visit.signal);
-    for (const event of visit.told) this.#record(resource, event);
+    const untold = this.#untold.of(text, resource.metadata.uid);
     const isNews = result.outcome !== 'done' && before?.reason !== result.reason;
     const type = outcome === 'stalled' ? 'Warning' : 'Normal';
-    if (isNews) this.#record(resource, { type, reason: told.reason, note: told.message });
+    if (isNews) untold.notReady({ type, reason: told.reason, note: told.message });
+    await this.#writer.write(text, { seen, resource }, status, visit.signal);
+    for (const event of untold.with(told.reason)) this.#record(resource, event);
+    this.#untold.forget(text);
   }
 
   #isNamespaceGoing({ metadata }: R): boolean {
     return this.#operator.source.namespace(metadata.namespace)?.isTerminating === true;
   }
 
-  #record(resource: R, event: Omit<ObjectEvent, 'action'>): void {
+  #record(resource: R, event: News): void {
     const action = resource.metadata.deletionTimestamp === undefined ? 'Reconcile' : 'Delete';
     this.#operator.events.record(resource, { action, ...event });
   }

@@ -3,21 +3,26 @@ import type { Declared } from '../core/declared.ts';
 import { annotationOf } from '../resources/annotations.ts';
 import type { CommonStatus, Resource } from '../resources/resource.ts';
 import type { ConditionValue } from './conditions.ts';
-import type { ObjectEvent } from './ports.ts';
 import type { StatusOf, Visit } from './reconciler.ts';
+import type { Untold } from './untold.ts';
 
 export type VisitInMaking<R extends Resource> = Visit<R> & {
   readonly own: ReadonlyMap<string, ConditionValue>;
-  readonly told: readonly Omit<ObjectEvent, 'action'>[];
   /** The earliest that a step has asked for. */
   readonly nextVisit: () => Date | undefined;
 };
 
-export type VisitOptions = { readonly signal: AbortSignal; readonly isThorough: boolean };
+export type VisitOptions = {
+  readonly signal: AbortSignal;
+  readonly isThorough: boolean;
+  readonly untold: Pick<Untold, 'happened'>;
+};
 
-export function beginVisit<R extends Resource>(resource: R, { signal, isThorough }: VisitOptions): VisitInMaking<R> {
+export function beginVisit<R extends Resource>(
+  resource: R,
+  { signal, isThorough, untold }: VisitOptions,
+): VisitInMaking<R> {
   const own = new Map<string, ConditionValue>();
-  const told: Omit<ObjectEvent, 'action'>[] = [];
   let next: Date | undefined;
   return {
     resource,
@@ -26,10 +31,9 @@ export function beginVisit<R extends Resource>(resource: R, { signal, isThorough
     isThorough,
     status: fieldsOf(resource),
     own,
-    told,
     nextVisit: () => next,
     condition: (type, value) => void own.set(type, value),
-    event: (event) => void told.push(event),
+    event: (event) => untold.happened(event),
     comeBackAt(time) {
       if (next === undefined || time < next) next = time;
     },

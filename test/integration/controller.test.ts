@@ -1,85 +1,12 @@
 // A controller over objects of a cluster: steps, conditions, finalizers, pauses, and no write where nothing changes.
 import { expect, test } from 'vitest';
 import { CaError } from '../../src/core/errors.ts';
-import { ClaimIndex } from '../../src/operator/claims.ts';
-import { Controller } from '../../src/operator/controller.ts';
-import { done, type OperatorContext, type Outcome, type Reconciler, type Step } from '../../src/operator/reconciler.ts';
-import { ReferrerIndex } from '../../src/operator/references.ts';
-import { keyOf, type Resource, type ResourceKey } from '../../src/resources/resource.ts';
-import { testCa } from '../support/ca.ts';
-import { declaredObjects } from '../support/declared-objects.ts';
+import { done, type Outcome } from '../../src/operator/reconciler.ts';
+import { keyOf } from '../../src/resources/resource.ts';
 import { eventually } from '../support/eventually.ts';
+import { aController, doing, key, stalled } from '../support/given-controller.ts';
 
-type Sample = Resource<'Directory', { readonly text?: string }, { observedGeneration: number; seen?: string }>;
-
-const key: ResourceKey = { kind: 'Directory', namespace: 'shop', name: 'web' };
-/** A step that only notes something. */
-const doing =
-  (note: (...visit: Parameters<Step<Sample>>) => unknown): Step<Sample> =>
-  async (...visit) => {
-    note(...visit);
-    return done;
-  };
 const wait: Outcome = { outcome: 'wait', reason: 'DependencyNotReady', message: 'Not yet.' };
-const stalled: Outcome = { outcome: 'stalled', reason: 'SlugConflict', message: 'Choose another slug.' };
-
-async function aController(parts: Partial<Reconciler<Sample>>) {
-  await using scope = new AsyncDisposableStack();
-  const { ca, metrics, logLines } = scope.use(await testCa());
-  const objects = declaredObjects(ca.clock);
-  const { source, outputs, events } = objects;
-  const operator: OperatorContext = {
-    ca,
-    source,
-    outputs,
-    events,
-    referrers: new ReferrerIndex(() => []),
-    claimants: new ClaimIndex(() => []),
-    namespace: 'acmery-system',
-    caNamespaces: ['acmery-system'],
-    anchors: () => undefined,
-  };
-  const reconciler: Reconciler<Sample> = {
-    kind: 'Directory',
-    references: () => [],
-    needsFinalizer: () => false,
-    showsToReferrers: () => false,
-    steps: [],
-    deletion: [],
-    ...parts,
-  };
-  const controller = new Controller(operator, reconciler, { random: () => 0.5 });
-  const stopping = new AbortController();
-  source.follow({
-    changed: ({ key, before, after }) => controller.enqueue(key, 'high', (after ?? before)?.metadata.uid),
-    namespaceChanged: () => undefined,
-  });
-  const running = controller.run(stopping.signal);
-  scope.defer(async () => {
-    stopping.abort();
-    await running;
-  });
-  const conditions = () =>
-    Object.fromEntries(
-      (objects.read(key)?.status?.conditions ?? []).map(({ type, status, reason }) => [type, `${status} ${reason}`]),
-    );
-  const apply = (text = 'a') => objects.apply({ ...key, spec: { text } });
-  const told = (expected: Readonly<Record<string, string>>) =>
-    eventually(`the conditions say ${JSON.stringify(expected)}`, () =>
-      Object.entries(expected).every(([type, value]) => conditions()[type] === value),
-    );
-  const opened = scope.move();
-  return {
-    objects,
-    controller,
-    conditions,
-    apply,
-    told,
-    metrics,
-    logLines,
-    [Symbol.asyncDispose]: () => opened.disposeAsync(),
-  };
-}
 
 test('steps run in order, and what they set stands in one status', async () => {
   const order: string[] = [];

@@ -6,6 +6,7 @@ import { deactivateAccount } from '../../src/core/deactivate-account.ts';
 import { parseId } from '../../src/core/ids.ts';
 import { changeAccountKey } from '../../src/core/key-change.ts';
 import { acmeKeyReconciler } from '../../src/operator/acme-key.ts';
+import { Untold } from '../../src/operator/untold.ts';
 import { beginVisit } from '../../src/operator/visit.ts';
 import type { AcmeKeyResource } from '../../src/resources/acme-key-resource.ts';
 import { FINALIZER, type ResourceKey } from '../../src/resources/resource.ts';
@@ -108,6 +109,7 @@ test('two operators at once make one key and one account', async () => {
       {
         signal,
         isThorough: true,
+        untold: new Untold(resource.metadata.uid),
       },
     );
     const outcomes = [];
