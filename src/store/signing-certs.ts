@@ -145,7 +145,7 @@ export const findSigningCertsBySubject = (
   tx
     .selectFrom('signing_certs')
     .select(['id', 'der'])
-    .where('subject_der', '=', subjectDer)
+    .where(sql<SqlBool>`sha256(subject_der) = ${hash('sha256', subjectDer, 'buffer')}::bytea`)
     .where('deleted_at', 'is', null)
     .orderBy(sql`state = 'active'`, 'desc')
     .orderBy('not_after', 'desc')

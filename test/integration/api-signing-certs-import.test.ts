@@ -1,8 +1,10 @@
 // /v1/signing_certs: CA certs that exist already, and everything that a certificate or a key can be refused for.
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { csrPem } from '../../src/x509/csr.ts';
+import { encodeDer, oid, sequence, setOfOne, utf8 } from '../../src/x509/der-writer.ts';
 import { basicConstraints, keyUsage, nameConstraints, subjectAltName } from '../../src/x509/extensions.ts';
+import { oids } from '../../src/x509/oids.ts';
 import { toPem } from '../../src/x509/pem.ts';
 import { generatePrivateKey, pkcs8Of } from '../../src/x509/private-key.ts';
 import { testApi } from '../support/api-client.ts';
@@ -109,6 +111,15 @@ describe('variant 4, an intermediate with an online key', () => {
   test('finds its parent among the CA certs here', async () => {
     expect((await importOnline(await below())).body.signing_cert_id).toBe(ownRootId);
     expect((await importOnline(await below(), { signing_cert_id: null })).body.signing_cert_id).toBe(ownRootId);
+  });
+
+  test('finds a parent whose name is longer than any index takes', async () => {
+    const name = utf8(randomBytes(6_000).toString('base64'));
+    const subject = encodeDer(sequence(setOfOne(sequence(oid(oids.organizationName), name))));
+    const root = await foreignCa({ subject });
+    const { status, body } = await importOffline(root, { cert_type: 'root', name: 'Long' });
+    expect(status).toBe(201);
+    expect((await importOnline(await foreignCa({ parent: root }))).body.signing_cert_id).toBe(body.id);
   });
 
   test('has none where the parent is elsewhere, or only bears its name', async () => {

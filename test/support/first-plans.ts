@@ -37,6 +37,7 @@ export const managedWays: Ways = {
   orders_list_acme_key_state_idx: /^\(\(acme_key_id = .* AND \(state = /,
   orders_signing_cert_in_use_idx: /^\(signing_cert_id = /,
   signing_certs_list_parent_idx: /^\(parent_id = /,
+  signing_certs_subject_idx: /^\(sha256\(subject_der\) = /,
 };
 const byId = /^\(id = /;
 
@@ -62,8 +63,6 @@ export type Walk = Omit<Scan, 'table'> & { readonly words: string };
 
 /** Those for /v1 and for declared objects. */
 export const meantWalks: readonly Walk[] = [
-  // All CA certs, when one comes in from elsewhere: people make them, and few.
-  { words: 'from "signing_certs" where "subject_der" = $1', index: 'signing_certs_list_parent_idx', condition: '' },
   // All that the account has, whose end it is.
   { words: 'update authorizations set state', index: 'authorizations_reuse_idx', condition: '(acme_key_id = $2)' },
   // What is being tried at this moment, of all accounts.

@@ -26,7 +26,8 @@ export type ForeignCa = {
 };
 
 export type ForeignParts = {
-  readonly subject?: NameFields;
+  /** In DER where a name of ours could not be so. */
+  readonly subject?: NameFields | Buffer;
   /** Itself when absent: a root. */
   readonly parent?: ForeignCa;
   /** Whose name stands as issuer, whoever signs. */
@@ -46,7 +47,8 @@ export type ForeignParts = {
 
 export async function foreignCa(parts: ForeignParts = {}): Promise<ForeignCa> {
   const key = parts.key ?? (await generatePrivateKey(parts.keyType ?? 'ec_256'));
-  const subject = buildName(parts.subject ?? { CN: parts.parent ? 'Old Issuing' : 'Old Root', O: 'Old' });
+  const { subject: named = { CN: parts.parent ? 'Old Issuing' : 'Old Root', O: 'Old' } } = parts;
+  const subject = Buffer.isBuffer(named) ? named : buildName(named);
   const issuer = parts.parent ?? { subject, key };
   const signer = signerOf(issuer.key);
   const tbs = buildTbsCertificate({

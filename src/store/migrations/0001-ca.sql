@@ -93,6 +93,8 @@ create unique index signing_certs_serial_key on signing_certs (parent_id, serial
 -- OCSP asks by serial for deleted ones, too.
 create index signing_certs_parent_id_idx      on signing_certs (parent_id, serial);
 create index signing_certs_ski_idx            on signing_certs (ski);
+-- Its hash: a name from elsewhere may be longer than an index takes.
+create index signing_certs_subject_idx        on signing_certs (sha256(subject_der)) where deleted_at is null;
 create index signing_certs_key_due_idx        on signing_certs (key_due_at) where key_due_at is not null;
 create index signing_certs_list_idx           on signing_certs (id) where deleted_at is null;
 create index signing_certs_list_cert_type_idx on signing_certs (cert_type, id) where deleted_at is null;
