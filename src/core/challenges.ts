@@ -62,22 +62,21 @@ export async function respondToChallenge(
   found = readFoundChallenge(ca, applicant.account.id, id),
 ): Promise<SingleAcmeChallenge> {
   const seen = await own('challenge', applicant, found);
-  const now = ca.clock.now();
   const response = {
-    now,
+    now: ca.clock.now(),
     thumbprint: applicant.account.thumbprint.toString('base64url'),
     accountUrl: applicant.kid,
     offered: challengeOffers,
     failures: failureBuckets(ca),
   };
   const holder = holderOf(applicant);
-  const tried =
-    (await firstTry(ca, holder, seen, response)) ??
-    (await beginValidation(ca.database.db, holder, seen.id, response))?.challenge;
-  if (tried !== undefined) return singleChallenge(tried, ca.clock.now());
+  const tried = await firstTry(ca, { holder, seen, response });
+  const now = ca.clock.now();
+  const begun = tried ?? (await beginValidation(ca.database.db, holder, seen.id, { ...response, now }))?.challenge;
+  if (begun !== undefined) return singleChallenge(begun, now);
   const row = await own('challenge', applicant, readFoundChallenge(ca, applicant.account.id, id));
   requireOpen(row, now);
-  if (row.state === 'pending') await refuseToBegin(ca, row);
+  if (row.state === 'pending' && row.authorization_state === 'pending') await refuse(ca, row);
   if (row.state === 'processing') await hasten(ca, row.id, now);
   return singleChallenge(row, now);
 }
@@ -104,9 +103,8 @@ function requireOpen(row: ChallengeRow, now: Date): void {
     throw new AcmeError('malformed', `The authorization of this challenge is ${state}; order anew.`);
 }
 
-/** Why a challenge that is pending was not begun; of a valid authorization it stays so. */
-async function refuseToBegin(ca: Ca, row: ChallengeRow): Promise<void> {
-  if (row.authorization_state !== 'pending') return;
+/** Throws why a challenge could not be begun. */
+async function refuse(ca: Ca, row: ChallengeRow): Promise<never> {
   await requireFailuresLeft(ca, row.acme_key_id, row.value);
   throw new AcmeError('malformed', `A challenge of type ${row.type} is not offered for this identifier.`);
 }

@@ -1,20 +1,16 @@
 // The worker of this process, where there is one: who has something to be done at once gives it to him, so that nobody
 // else is told of it, or has to look for it. Without one, or where he has no room, any worker finds its row.
 import type { ChallengeRow } from '../store/authorizations.ts';
-import type { ChallengeClaim } from '../store/challenge-results.ts';
+import type { ChallengeTry } from './validate-challenge.ts';
 
 /** Room for one more row, now. */
 export type Place<Claimed, Result> = {
   /** How long a claim is his. */
   readonly leaseMs: number;
-  /** What came of it; undefined, too, where it has to be tried again. */
-  fill(claim: Claimed): Promise<Result | undefined>;
-};
-
-/** A try to validate a challenge. */
-export type ChallengeTry = ChallengeClaim & {
-  /** Of one of which nothing is written yet: makes it one under lease. Undefined where it cannot be. */
-  readonly begin?: () => Promise<ChallengeClaim | undefined>;
+  /** Takes the room for as long as the work lasts. The signal says that the worker ends. */
+  hold<Done>(work: (signal: AbortSignal) => Promise<Done>): Promise<Done>;
+  /** For what has been claimed meanwhile: done as if he had found it. Undefined where it has to be tried again. */
+  run(claim: Claimed): Promise<Result | undefined>;
 };
 
 /** Says when the challenge was validated. */
@@ -32,12 +28,12 @@ export class OwnWorker {
     return this.#takePlace?.();
   }
 
-  /** Of a challenge one at a time: who comes meanwhile hears what comes of it. */
-  firstTry(id: string, begin: () => Promise<ChallengeRow | undefined>): Promise<ChallengeRow | undefined> {
-    const underWay = this.#firstTries.get(id);
+  /** Of what is looked for one at a time: who comes meanwhile hears what comes of it. */
+  firstTry(lookedFor: string, begin: () => Promise<ChallengeRow | undefined>): Promise<ChallengeRow | undefined> {
+    const underWay = this.#firstTries.get(lookedFor);
     if (underWay !== undefined) return underWay;
-    const begun = begin().finally(() => this.#firstTries.delete(id));
-    this.#firstTries.set(id, begun);
+    const begun = begin().finally(() => this.#firstTries.delete(lookedFor));
+    this.#firstTries.set(lookedFor, begun);
     return begun;
   }
 

@@ -106,6 +106,7 @@ export async function settleValid(db: Db, claim: ChallengeClaim, success: Succes
       sql`state = case when id = ${claim.id} then 'valid' else 'invalid' end,
           validated_at = case when id = ${claim.id} then ${now}::timestamptz end,
           error = case when id <> ${claim.id} then ${JSON.stringify(others)}::jsonb end,
+          attempts = case when id = ${claim.id} then greatest(attempts, 1) else attempts end,
           key_authorization = case when id = ${claim.id} then ${claim.key_authorization} else key_authorization end,
           account_url = case when id = ${claim.id} then ${claim.account_url} else account_url end`,
     )}),

@@ -1,4 +1,4 @@
-// What is under way on one connection, which answers its statements in the order in which they were sent.
+// What is under way on one connection, and on one before it that is not over yet.
 
 export type UnderWayNow = {
   readonly count: number;
@@ -8,28 +8,30 @@ export type UnderWayNow = {
 
 export class UnderWay implements UnderWayNow {
   readonly #nowMs: () => number;
-  readonly #sentAtMs: number[] = [];
+  /** In the order in which they were sent. */
+  readonly #sent = new Set<{ readonly atMs: number }>();
 
   constructor(nowMs = () => performance.now()) {
     this.#nowMs = nowMs;
   }
 
   get count(): number {
-    return this.#sentAtMs.length;
+    return this.#sent.size;
   }
 
   get oldestMs(): number {
-    const [oldest] = this.#sentAtMs;
-    return oldest === undefined ? 0 : this.#nowMs() - oldest;
+    const [oldest] = this.#sent;
+    return oldest === undefined ? 0 : this.#nowMs() - oldest.atMs;
   }
 
   /** What waits for the connection to be opened is under way, too. */
   async follow<Result>(send: () => Promise<Result>): Promise<Result> {
-    this.#sentAtMs.push(this.#nowMs());
+    const statement = { atMs: this.#nowMs() };
+    this.#sent.add(statement);
     try {
       return await send();
     } finally {
-      this.#sentAtMs.shift();
+      this.#sent.delete(statement);
     }
   }
 }

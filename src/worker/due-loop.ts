@@ -53,12 +53,16 @@ export class DueLoop<Result = unknown> implements AsyncDisposable {
   /** Room for a row that somebody has found; undefined where there is none. */
   place(): Place<Claim, Result> | undefined {
     if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
-    const fill = (claim: Claim): Promise<Result | undefined> => {
-      const work = this.#run(claim);
-      this.#start(work);
-      return work;
+    return {
+      leaseMs: this.#task.leaseMs,
+      hold: (work) => {
+        const held = work(this.#stopping.signal);
+        // Who asked for it hears of its failure.
+        this.#start(held.catch(() => undefined));
+        return held;
+      },
+      run: (claim) => this.#run(claim),
     };
-    return { leaseMs: this.#task.leaseMs, fill };
   }
 
   /** Claims nothing more, and waits for what runs. */

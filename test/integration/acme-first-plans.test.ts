@@ -2,8 +2,7 @@
 // there are very many.
 import { beforeAll, expect, test } from 'vitest';
 import { certIdText } from '../../src/core/cert-id.ts';
-import type { ChallengeTry } from '../../src/core/own-worker.ts';
-import { validateChallenge } from '../../src/core/validate-challenge.ts';
+import { type ChallengeTry, validateChallenge } from '../../src/core/validate-challenge.ts';
 import { parseCertificate } from '../../src/x509/certificate.ts';
 import { type TestAcme, testAcme } from '../support/acme.ts';
 import { type FirstPlan, firstPlansOf, keyedWays, scansBesides } from '../support/first-plans.ts';
@@ -23,8 +22,11 @@ beforeAll(async () => {
   });
   const { ca } = acme;
   const { signal } = new AbortController();
-  const fill = (claim: ChallengeTry) => validateChallenge(ca, claim, signal);
-  using _employed = ca.ownWorker.employ(() => ({ leaseMs: MINUTE_MS, fill }));
+  using _employed = ca.ownWorker.employ(() => ({
+    leaseMs: MINUTE_MS,
+    hold: (work) => work(signal),
+    run: (claim: ChallengeTry) => validateChallenge(ca, claim, signal),
+  }));
   plans = await firstPlansOf(acme.databaseUrl, () => live(acme));
 });
 

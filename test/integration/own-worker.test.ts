@@ -7,7 +7,7 @@ import type { Ca } from '../../src/core/ca.ts';
 import { getChallenge, respondToChallenge } from '../../src/core/challenges.ts';
 import { newOrder } from '../../src/core/new-order.ts';
 import { OwnWorker } from '../../src/core/own-worker.ts';
-import type { ChallengeProber, ProbeOutcome } from '../../src/core/ports.ts';
+import type { CaaResolver, ChallengeProber, ProbeOutcome } from '../../src/core/ports.ts';
 import { startWorker } from '../../src/worker/worker.ts';
 import { type TestCa, testCa } from '../support/ca.ts';
 import { eventually } from '../support/eventually.ts';
@@ -95,8 +95,7 @@ test('a response tells what the first try made of it, where that comes soon', as
     validatedAt: ca.clock.now(),
     retryAfterSeconds: undefined,
   });
-  // Of its beginning nothing was written.
-  expect(await stored(met)).toEqual({ state: 'valid', due_at: null, lease_until: null, attempts: 0 });
+  expect(await stored(met)).toEqual({ state: 'valid', due_at: null, lease_until: null, attempts: 1 });
 
   prober = async () => ({ outcome: 'failed', type: 'connection', detail: 'Nobody is there.' });
   const id = await aChallenge('other.corp.example');
@@ -182,6 +181,28 @@ describe('an authorization that its account ends during the first try', () => {
     expect(await stored(id)).toMatchObject({ state: 'pending' });
   });
 
+  test('is not looked for any longer', async () => {
+    const { ca } = running;
+    const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    prober = async (_, signal) => {
+      look();
+      await once(signal, 'abort');
+      stop();
+      throw signal.reason;
+    };
+    await using _ = startWorker(ca);
+    const id = await aChallenge();
+    const { authorizationId } = await getChallenge(ca, applicant, id);
+    const response = respondToChallenge(ca, applicant, id);
+    await looked;
+    await deactivateAuthorization(ca, applicant, authorizationId);
+
+    await expect(response).rejects.toThrow('is deactivated; order anew');
+
+    await stopped;
+  });
+
   test('ORD-28: counts as one that failed, where it did', async () => {
     const ca = { ...running.ca, limits: { ...running.ca.limits, failures: { count: 1, perMs: 60 * MINUTE_MS } } };
     await using _ = startWorker(ca);
@@ -194,6 +215,31 @@ describe('an authorization that its account ends during the first try', () => {
   });
 });
 
+test('a challenge that another of its authorization has made needless counts as none that failed', async () => {
+  const ca = { ...running.ca, limits: { ...running.ca.limits, failures: { count: 1, perMs: 60 * MINUTE_MS } } };
+  const { promise: met, resolve: meet } = Promise.withResolvers<void>();
+  prober = async ({ type }) => {
+    if (type === 'dns-01') return { outcome: 'valid' };
+    await met;
+    return { outcome: 'failed', type: 'connection', detail: 'Nobody is there.' };
+  };
+  await using _ = startWorker(ca);
+  const id = await aChallenge();
+  const { authorizationId } = await getChallenge(ca, applicant, id);
+  const { challenges } = await getAuthorization(ca, applicant, authorizationId);
+
+  const slow = respondToChallenge(ca, applicant, id);
+  await respondToChallenge(ca, applicant, challenges.find(({ type }) => type === 'dns-01')?.id);
+  meet();
+  await slow;
+
+  prober = async () => ({ outcome: 'valid' });
+  const another = await newOrder(ca, applicant, { identifiers: [{ type: 'dns', value: '*.shop.corp.example' }] });
+  const wildcard = await getAuthorization(ca, applicant, another.authorizationIds[0]);
+  const response = respondToChallenge(ca, applicant, wildcard.challenges[0]?.id);
+  expect(await response).toMatchObject({ state: 'valid' });
+});
+
 test('where the own worker has no room, any worker finds it', async () => {
   await using _ = startWorker({ ...running.ca, ownWorker: new OwnWorker() });
   using _full = running.ca.ownWorker.employ(() => undefined);
@@ -204,18 +250,72 @@ test('where the own worker has no room, any worker finds it', async () => {
   await becomes(id, 'valid');
 });
 
-test('a response that begins nothing gives its place back', async () => {
-  const worker = startWorker(running.ca);
+test('a first try holds its place until nothing of it is under way', async () => {
+  const { ca } = running;
+  const { promise: looked, resolve: look } = Promise.withResolvers<void>();
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  prober = async () => {
+    look();
+    await released;
+    return { outcome: 'valid' };
+  };
+  const worker = startWorker(ca);
   const id = await aChallenge();
-  await respondToChallenge(running.ca, applicant, id);
-  await becomes(id, 'valid');
+  const response = respondToChallenge(ca, applicant, id);
+  await looked;
+  let hasEnded = false;
+  const ended = Promise.resolve(worker[Symbol.asyncDispose]()).then(() => {
+    hasEnded = true;
+  });
+  expect(ca.ownWorker.place()).toBeUndefined();
+  await response;
+  expect(hasEnded).toBe(false);
+  release();
+  await ended;
+});
 
-  await respondToChallenge(running.ca, applicant, id);
-  await expect(respondToChallenge(running.ca, applicant, undefined)).rejects.toThrow('no challenge');
+test('an error that nobody expected is tried again soon', async () => {
+  const { ca } = running;
+  prober = async () => {
+    throw new Error('a bug');
+  };
+  await using _ = startWorker(ca);
+  const id = await aChallenge();
 
-  // Waits for every place that is taken.
-  await worker[Symbol.asyncDispose]();
-  expect(running.ca.ownWorker.place()).toBeUndefined();
+  expect(await respondToChallenge(ca, applicant, id)).toMatchObject({ state: 'processing' });
+
+  await eventually('it is given back', async () => (await stored(id)).lease_until === null);
+  const inASecond = new Date(ca.clock.now().getTime() + 1_000);
+  expect(await stored(id)).toMatchObject({ state: 'processing', due_at: inASecond, attempts: 1 });
+});
+
+test('where control is not proved nothing more is asked about CAA', async () => {
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<Error>();
+  const caa: CaaResolver = async (_, signal) => {
+    await once(signal, 'abort');
+    stop(signal.reason);
+    throw signal.reason;
+  };
+  const ca = { ...running.ca, caa };
+  prober = async () => ({ outcome: 'failed', type: 'connection', detail: 'Nobody is there.' });
+  await using _ = startWorker(ca);
+
+  await respondToChallenge(ca, applicant, await aChallenge());
+
+  // Not by its deadline.
+  expect((await stopped).message).toContain('Nobody waits');
+});
+
+test('CAA is asked for while control is being proved', async () => {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const ca = { ...running.ca, caa: (of: string) => noCaa(of).finally(ask) };
+  prober = async () => {
+    await asked;
+    return { outcome: 'valid' };
+  };
+  await using _ = startWorker(ca);
+
+  expect(await respondToChallenge(ca, applicant, await aChallenge())).toMatchObject({ state: 'valid' });
 });
 
 test('a worker that ends during a first try gives it back', async () => {

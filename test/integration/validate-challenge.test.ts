@@ -283,20 +283,6 @@ describe('CAA', () => {
   const issue = (value: string): CaaRecord => ({ flags: 0, tag: 'issue', value });
   const failuresOf = async (orderId: string) => (await outcomeOf(given.ca, orderId)).challenges[0]?.failures;
 
-  test('is asked for while control is still being proved', async () => {
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
-    const slow = { ...given.ca, caa: async (of: string) => noCaa(of).finally(ask) };
-    prober = async () => {
-      await asked;
-      return valid;
-    };
-    const { orderId } = await responded({});
-
-    await run(await onlyClaim(), slow);
-
-    expect((await statesOf(orderId)).order).toBe('ready');
-  });
-
   test('a record for somebody else forbids', async () => {
     caa = [issue('other.example')];
     const { orderId } = await responded({});

@@ -25,6 +25,7 @@ function aWriter() {
         return {} as pg.QueryResult;
       },
     },
+    () => clock.nowMs,
   );
   const send = (text: string): Promise<unknown> => writes.query(text, []);
   return { clock, shared, pool, send, texts: () => shared.map(({ text }) => text) };
@@ -85,6 +86,19 @@ test('what could not be sent, since no connection was to be had, goes to the poo
     ['a', 'b'],
     ['a', 'b'],
   ]);
+});
+
+test('for a second nobody tries again for a connection that was not to be had', async () => {
+  const { clock, shared, send, texts, pool } = aWriter();
+  const first = send('a');
+  shared[0]?.answer.reject(connectError(new Error('too many clients already'), 'db:5432'));
+  await first;
+  clock.nowMs += 999;
+  await send('b');
+  expect(pool).toEqual(['a', 'b']);
+  clock.nowMs += 1;
+  void send('c');
+  expect(texts()).toEqual(['a', 'c']);
 });
 
 test('what may have been sent is not sent again', async () => {
