@@ -42,5 +42,5 @@ ENV PATH=/usr/local/bin \
 VOLUME /var/lib/acmery
 EXPOSE 8443 8444 8080 9090
 HEALTHCHECK --interval=10s --start-period=30s CMD ["node", "-e", "fetch('http://127.0.0.1:9090/livez').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=4", "--min-semi-space-size=4", "--heap-growing-percent=100", "/app/acmery.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--min-semi-space-size=4", "--heap-growing-percent=70", "/app/acmery.js"]
 CMD ["serve"]

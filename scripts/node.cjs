@@ -15,10 +15,9 @@ const PACKAGES = {
 };
 const CACHE = path.join(__dirname, '..', '.cache', 'node');
 // Requests leave little behind that lives. Without a bound the space for young objects grows to three times what the
-// whole server needs, and collecting it costs no less. The one for old objects is collected when it has doubled: at a
-// growth of 40 % that is a twentieth of what an order costs, and left to itself it holds 20 MB more, with all buffers that
-// what is dead in it still holds.
-const FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=100'];
+// whole server needs, and collecting it costs no less; the one for old objects grows to twice and more of what lives in
+// it before it is collected, with all buffers that what is dead in it still holds.
+const FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=40'];
 // Of glibc: a heap for each thread keeps 40 MB more than one for all, and the threads here allocate little.
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '1' };
 

@@ -5,10 +5,11 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { manifest, projectFolder } from './tree.ts';
 
 /**
- * Of Node: those of scripts/node.cjs, and all of the space for young objects from the beginning, since it would grow to it
- * by half a dozen collections while the program starts.
+ * Of Node. Bounds as in scripts/node.cjs, and wider ones, because the bundle needs 30 MB less than the sources: at those of
+ * the sources an order costs 8 % more processor time, and without any the process grows by 50 MB. Half of the space for
+ * young objects is there from the beginning, since it would grow to it by half a dozen collections while the program starts.
  */
-export const nodeFlags = ['--max-semi-space-size=4', '--min-semi-space-size=4', '--heap-growing-percent=100'];
+export const nodeFlags = ['--max-semi-space-size=8', '--min-semi-space-size=4', '--heap-growing-percent=70'];
 
 /** What Node's process stands in, as in scripts/node.cjs. */
 export const environment = { MALLOC_ARENA_MAX: '1' };

@@ -4,6 +4,7 @@ import type { Ca } from './ca.ts';
 import { type CaaVerdict, decideCaa } from './caa-policy.ts';
 import type { OfferedChallenges } from './challenge-offers.ts';
 import type { DnsIdentifier } from './identifiers.ts';
+import { OwnSignal } from './own-signal.ts';
 import type { CaaAnswer } from './ports.ts';
 
 export type CaaQuestion = {
@@ -31,6 +32,8 @@ export type CaaPolicy = {
 const NAMES_AT_ONCE = 8;
 const DEADLINE_MS = 20_000;
 const LATE = 'no answer in time';
+/** Made once: without it each check would make an error of its own, with its stack. */
+const late = new Error(LATE);
 
 /**
  * A finding for each question, in their order. CAA-9: each name is looked up by itself. What is not answered before the
@@ -43,12 +46,13 @@ export async function checkCaa(
   signal: AbortSignal,
   deadlineMs = DEADLINE_MS,
 ): Promise<readonly CaaFinding[]> {
-  const deadline = AbortSignal.timeout(deadlineMs);
+  using bounded = new OwnSignal(signal);
+  bounded.endAfter(deadlineMs, () => late);
   const findings: CaaFinding[] = [];
   const rest = questions.entries();
   const work = async (): Promise<void> => {
     for (const [index, question] of rest) {
-      const answers = await lookUp(ca, question.identifier.name, signal, deadline);
+      const answers = await lookUp(ca, question.identifier.name, bounded.signal);
       findings[index] = findingOf(policy, question, answers);
     }
   };
@@ -57,16 +61,11 @@ export async function checkCaa(
   return findings;
 }
 
-async function lookUp(
-  ca: Pick<Ca, 'caa'>,
-  name: string,
-  signal: AbortSignal,
-  deadline: AbortSignal,
-): Promise<readonly CaaAnswer[]> {
+async function lookUp(ca: Pick<Ca, 'caa'>, name: string, signal: AbortSignal): Promise<readonly CaaAnswer[]> {
   try {
-    return await ca.caa(name, AbortSignal.any([signal, deadline]));
+    return await ca.caa(name, signal);
   } catch (error) {
-    if (!deadline.aborted) throw error;
+    if (signal.reason !== late) throw error;
     return [{ name, failure: LATE }];
   }
 }

@@ -8,6 +8,7 @@ import { stopwatch } from '../telemetry/stopwatch.ts';
 import type { Ca } from './ca.ts';
 import { lookFor, lookUpCaa, obstacleOf } from './challenge-look.ts';
 import { type ChallengeClaim, challengeMet } from './challenge-results.ts';
+import { OwnSignal } from './own-signal.ts';
 import type { ChallengePlace } from './own-worker.ts';
 import { withinMs } from './patience.ts';
 import { noteFailure } from './rate-limits.ts';
@@ -58,8 +59,8 @@ async function tryIn(
   ending: AbortSignal,
 ): Promise<ChallengeRow | undefined> {
   const elapsedMs = stopwatch();
-  const stop = new AbortController();
-  const signal = AbortSignal.any([ending, stop.signal]);
+  using own = new OwnSignal(ending);
+  const { signal } = own;
   // At the same time: it is asked of others, and the client waits for both.
   const caa = lookUpCaa(ca, claim, signal);
   // It may fail while the network is still asked, or for nobody.
@@ -85,7 +86,7 @@ async function tryIn(
     if (early?.outcome !== 'busy' && !ending.aborted) await countIfEnded(ca, holder, response, seen);
     return undefined;
   } finally {
-    stop.abort(nobodyWaits);
+    own.end(nobodyWaits);
     await Promise.allSettled([finding, caa]);
   }
 }

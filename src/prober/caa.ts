@@ -1,4 +1,5 @@
 // Finds the CAA records that govern a name: RFC 8659 section 3, the climb from the name to its top-level domain.
+import { OwnSignal } from '../core/own-signal.ts';
 import type { CaaAnswer, CaaRecord, CaaResolver } from '../core/ports.ts';
 import type { DnsAnswer, DnsResolver } from './resolver.ts';
 
@@ -16,11 +17,10 @@ export function createCaaResolver(resolver: DnsResolver): CaaResolver {
       return [{ name: nearest, failure: `it has ${levels.length} labels, and at most ${MAX_LEVELS} are looked up` }];
 
     // Once the governing level is known, look-ups further up are of no interest.
-    const known = new AbortController();
-    const climb = AbortSignal.any([signal, known.signal]);
+    using climb = new OwnSignal(signal);
     const asked: Promise<CaaAnswer>[] = [];
     const ask = (level: string): void => {
-      const answer = resolver.caa(level, climb).then(caaAnswer);
+      const answer = resolver.caa(level, climb.signal).then(caaAnswer);
       answer.catch(() => undefined); // the loop below awaits it, or has ended and does not care
       asked.push(answer);
     };
@@ -39,7 +39,7 @@ export function createCaaResolver(resolver: DnsResolver): CaaResolver {
       }
       return lookup;
     } finally {
-      known.abort(nobodyWaits);
+      climb.end(nobodyWaits);
     }
   };
 }

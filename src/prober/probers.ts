@@ -1,4 +1,5 @@
 // Validation: what is done for each type of challenge, and the bounds of a single attempt.
+import { OwnSignal } from '../core/own-signal.ts';
 import type { ChallengeProber, Probe, ProbeOutcome } from '../core/ports.ts';
 import type { AddressPolicy } from './address-policy.ts';
 import { probeDns01, probeDnsAccount01 } from './dns-01.ts';
@@ -42,15 +43,14 @@ export function createProber({
     signal.throwIfAborted();
     const giveBack = directoryShares(probe.directoryId);
     if (giveBack === undefined) return { outcome: 'busy' };
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(tooLate(probe, totalMs)), totalMs);
+    using bounded = new OwnSignal(signal);
+    bounded.endAfter(totalMs, () => tooLate(probe, totalMs));
     try {
-      return await probers[probe.type](network, probe, AbortSignal.any([signal, deadline.signal]));
+      return await probers[probe.type](network, probe, bounded.signal);
     } catch (error) {
       signal.throwIfAborted();
       return outcomeOf(error);
     } finally {
-      clearTimeout(timer);
       giveBack();
     }
   };

@@ -15,7 +15,7 @@ export const importRules: Readonly<Record<string, readonly string[]>> = {
   resources: ['schema', 'lifecycles'],
   store: ['program.ts', 'lifecycles', 'telemetry', 'types:resources', 'kysely', 'pg'],
   core: ['store', 'x509', 'lifecycles', 'resources', 'schema', 'telemetry'],
-  prober: ['core/ports.ts', 'core/errors.ts', 'x509', 'telemetry'],
+  prober: ['core/ports.ts', 'core/errors.ts', 'core/own-signal.ts', 'x509', 'telemetry'],
   keys: ['core/ports.ts', 'core/errors.ts', 'x509', 'telemetry'],
   kubernetes: [
     'core/ports.ts',
