@@ -4,17 +4,16 @@ import type { ChallengeRow } from '../store/authorizations.ts';
 import type { ChallengeTry } from './validate-challenge.ts';
 
 /** Room for one more row, now. */
-export type Place<Claimed, Result> = {
+export type Place<Claimed> = {
   /** How long a claim is his. */
   readonly leaseMs: number;
   /** Takes the room for as long as the work lasts. The signal says that the worker ends. */
   hold<Done>(work: (signal: AbortSignal) => Promise<Done>): Promise<Done>;
-  /** For what has been claimed meanwhile: done as if he had found it. Undefined where it has to be tried again. */
-  run(claim: Claimed): Promise<Result | undefined>;
+  /** For what has been claimed meanwhile: done as if he had found it. */
+  run(claim: Claimed): Promise<void>;
 };
 
-/** Says when the challenge was validated. */
-export type ChallengePlace = Place<ChallengeTry, Date>;
+export type ChallengePlace = Place<ChallengeTry>;
 
 /** Undefined where there is no room. */
 type TakePlace = () => ChallengePlace | undefined;

@@ -14,7 +14,7 @@ import { noteFailure } from './rate-limits.ts';
 const FIRST_BUSY_MS = 100;
 const LONGEST_BUSY_MS = 5_000;
 
-type Outcome = Pick<ChallengeTried, 'outcome' | 'problem'> & { readonly validatedAt?: Date };
+type Outcome = Pick<ChallengeTried, 'outcome' | 'problem'>;
 
 /** Takes challenges that are due under a lease of this length. */
 export const claimChallenges = (ca: Ca, limit: number, leaseMs: number): Promise<readonly ChallengeClaim[]> => {
@@ -34,26 +34,14 @@ export type ChallengeTry = ChallengeClaim & {
 
 /**
  * Makes one try. A success is settled at once, a failure after the last try; before that the challenge is due again
- * later. When the signal comes the challenge is given back. Locks nothing while it waits for the network. Gives when the
- * challenge was validated; undefined where this try did not do it.
+ * later. When the signal comes the challenge is given back. Locks nothing while it waits for the network.
  */
-export async function validateChallenge(
-  ca: Ca,
-  { look, ...claim }: ChallengeTry,
-  signal: AbortSignal,
-): Promise<Date | undefined> {
+export async function validateChallenge(ca: Ca, { look, ...claim }: ChallengeTry, signal: AbortSignal): Promise<void> {
   const elapsedMs = look?.elapsedMs ?? stopwatch();
-  const { validatedAt, ...outcome } = await tryOnce(ca, claim, look?.finding, signal);
-  tellTry(ca, claim, outcome, elapsedMs());
-  return validatedAt;
+  tellTry(ca, claim, await tryOnce(ca, claim, look?.finding, signal), elapsedMs());
 }
 
-export function tellTry(
-  ca: Ca,
-  { id, type, value }: ChallengeClaim,
-  outcome: Pick<ChallengeTried, 'outcome' | 'problem'>,
-  durationMs: number,
-): void {
+export function tellTry(ca: Ca, { id, type, value }: ChallengeClaim, outcome: Outcome, durationMs: number): void {
   ca.events.challengeTried({ id: formatId('chal', id), type, identifier: value, ...outcome, durationMs });
 }
 
@@ -82,8 +70,7 @@ async function tryOnce(
 }
 
 async function succeed(ca: Ca, claim: ChallengeClaim, caaCheckedAt: Date | null): Promise<Outcome> {
-  const validatedAt = await challengeMet(ca, claim, caaCheckedAt);
-  if (validatedAt !== undefined) return { outcome: 'valid', validatedAt };
+  if ((await challengeMet(ca, claim, caaCheckedAt)) !== undefined) return { outcome: 'valid' };
   return giveUp(ca, claim, {
     type: 'unauthorized',
     detail: 'The authorization of the challenge ended while it was being validated.',

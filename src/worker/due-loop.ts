@@ -12,9 +12,9 @@ const LONGEST_POLL_MS = 30_000;
 /** Rows of one claim: a burst is spread over the workers. */
 const BATCH = 20;
 
-export class DueLoop<Result = unknown> implements AsyncDisposable {
+export class DueLoop implements AsyncDisposable {
   readonly #ca: Ca;
-  readonly #task: DueTask<Result>;
+  readonly #task: DueTask;
   readonly #running = new Set<Promise<unknown>>();
   readonly #ended: Promise<void>;
   #next = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ export class DueLoop<Result = unknown> implements AsyncDisposable {
   /** More may be due than there was room for. */
   #isFull = false;
 
-  constructor(ca: Ca, task: DueTask<Result>) {
+  constructor(ca: Ca, task: DueTask) {
     this.#ca = ca;
     this.#task = task;
     this.#ended = this.#loop();
@@ -51,7 +51,7 @@ export class DueLoop<Result = unknown> implements AsyncDisposable {
   }
 
   /** Room for a row that somebody has found; undefined where there is none. */
-  place(): Place<Claim, Result> | undefined {
+  place(): Place<Claim> | undefined {
     if (this.#stopping.signal.aborted || this.#room() <= 0) return undefined;
     return {
       leaseMs: this.#task.leaseMs,
@@ -123,17 +123,14 @@ export class DueLoop<Result = unknown> implements AsyncDisposable {
     this.#running.add(run);
   }
 
-  /** Undefined where it has to be tried again. */
-  async #run(claim: Claim): Promise<Result | undefined> {
+  async #run(claim: Claim): Promise<void> {
     const { name } = this.#task;
     try {
-      const result = await this.#task.run(this.#ca, claim, this.#stopping.signal);
+      await this.#task.run(this.#ca, claim, this.#stopping.signal);
       this.#ca.events.taskDone({ task: name });
-      return result;
     } catch (error) {
       this.#ca.events.taskFailed({ task: name, id: claim.id, attempt: claim.attempt, error });
       await this.#postpone(claim);
-      return undefined;
     }
   }
 

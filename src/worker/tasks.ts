@@ -13,7 +13,7 @@ import { claimStuckOrders, finishStuckOrder, postponeStuckOrder } from '../core/
 import { claimChallenges, postponeChallenge, validateChallenge } from '../core/validate-challenge.ts';
 
 /** Work on rows that are due, each under a lease. */
-export type DueTask<Result = unknown> = {
+export type DueTask = {
   /** The payload of the NOTIFY on `acmery_due` that says that a row has become due. */
   readonly name: string;
   /** A row is due so long after the NOTIFY; at once when absent. */
@@ -24,7 +24,7 @@ export type DueTask<Result = unknown> = {
   readonly leaseMs: number;
   claim(ca: Ca, limit: number, leaseMs: number): Promise<readonly Claim[]>;
   /** Throws where it has to be tried again later. The signal says that the worker ends: what takes long is given back. */
-  run(ca: Ca, claim: Claim, signal: AbortSignal): Promise<Result>;
+  run(ca: Ca, claim: Claim, signal: AbortSignal): Promise<void>;
   postpone(ca: Ca, claim: Claim, dueAt: Date): Promise<void>;
 };
 
@@ -41,7 +41,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 
 /** Apart from the others, because its rows come from within, too (own-worker.ts). */
-export const challengeTask: DueTask<Date | undefined> = {
+export const challengeTask: DueTask = {
   name: 'challenge',
   concurrency: 128,
   leaseMs: MINUTE_MS,
