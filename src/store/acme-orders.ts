@@ -1,7 +1,7 @@
 // Orders as the account that made them reads them: every statement names the account (ACC-13, SEC-38).
 import type { Selectable } from 'kysely';
 import { columnsOf } from './columns.ts';
-import { gatheredOn } from './gathered.ts';
+import { answersIn, gatheredOn } from './gathered.ts';
 import { type Statement, sql } from './statement.ts';
 import type { Tables } from './tables.ts';
 
@@ -46,8 +46,7 @@ export const findAcmeOrder = gatheredOn<OwnAsk, OwnOrderRow | undefined>(async (
                   where order_id = o.id order by position) as authorization_ids
       from ${askedFor(asks)}
       join orders o on o.id = asked.id and (o.acme_key_id = asked.acme_key_id) is true`.execute(db);
-  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
-  return (ask) => found.get(ask);
+  return answersIn(asks, rows);
 });
 
 /** As `asked`, with the place of each in the list. */

@@ -1,6 +1,6 @@
 // Certificates as the accounts that ordered them download them: the leaf, and the CA certs that chains of it can be made of.
 import { askedFor, type Held, type OwnAsk } from './acme-orders.ts';
-import { gatheredOn, gatheredRows } from './gathered.ts';
+import { answersIn, gatheredOn, gatheredRows } from './gathered.ts';
 import { sql } from './statement.ts';
 
 /** A CA cert that can stand in a chain. */
@@ -53,8 +53,7 @@ export const findDownload = gatheredOn<OwnAsk, DownloadRow | undefined>(async (d
     select f.position::integer as asked, f.id, f.acme_key_id, f.directory_id, f.signing_cert_id, f.not_after, f.der,
            links.list as links
       from found f join links on links.issuer_id = f.signing_cert_id`.execute(db);
-  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
-  return (ask) => found.get(ask);
+  return answersIn(asks, rows);
 });
 
 export type CaCertificateRow = { readonly id: string; readonly der: Buffer | null };

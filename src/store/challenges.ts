@@ -4,7 +4,7 @@ import { askedFor, type Holder, type OwnAsk } from './acme-orders.ts';
 import { type ChallengeRow, challengeColumns, heldBy } from './authorizations.ts';
 import { type ChallengeClaim, type Surroundings, surroundings } from './challenge-results.ts';
 import type { Db } from './database.ts';
-import { gatheredOn } from './gathered.ts';
+import { answersIn, gatheredOn } from './gathered.ts';
 import { quickly } from './quick-writes.ts';
 import { type BucketKind, mayFail } from './rate-limits.ts';
 import { type Statement, sql } from './statement.ts';
@@ -44,8 +44,7 @@ export const findChallenge = gatheredOn<ChallengeAsk, FoundChallenge | undefined
       join authorizations a on a.id = c.authorization_id and (a.acme_key_id = asked.acme_key_id) is true
       join acme_keys k on k.id = a.acme_key_id
       join directories d on d.id = k.directory_id`.execute(db);
-  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
-  return (ask) => found.get(ask);
+  return answersIn(asks, rows);
 });
 
 /** `claim` where it is under the lease of the caller. */

@@ -3,7 +3,7 @@ import type { Insertable, Selectable, SqlBool, Updateable } from 'kysely';
 import { type AuditRecord, auditOf } from './audit.ts';
 import { columnsOf } from './columns.ts';
 import type { Db, Tx } from './database.ts';
-import { gatheredOn, gatheredRows } from './gathered.ts';
+import { answersIn, gatheredOn, gatheredRows } from './gathered.ts';
 import { columnsBy, type NameOrId, type PageOfRows, type PageRequest, readPage } from './keyset.ts';
 import { type Fence, isChangeable, isWithin, notifyOwners, ownedColumns } from './origin.ts';
 import { sql } from './statement.ts';
@@ -108,8 +108,7 @@ const findByKid = gatheredOn<KidAsk, TokenOfKid | undefined>(async (db, asks) =>
              (select ${tokenOfKid} from external_bindings
                where key_id = asked.key_id and deleted_at is null limit 1)) b
      where b.directory_id = asked.directory_id and b.deleted_at is null`.execute(db);
-  const found = new Map(rows.map(({ asked, ...row }) => [asks[asked - 1], row]));
-  return (ask) => found.get(ask);
+  return answersIn(asks, rows);
 });
 
 export function listExternalBindingRows(

@@ -10,7 +10,7 @@ import { type AuditRecord, auditOf } from './audit.ts';
 import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
 import type { DueRows } from './due.ts';
-import { gatheredOn } from './gathered.ts';
+import { answersIn, gatheredOn } from './gathered.ts';
 import { quickly } from './quick-writes.ts';
 import { sql } from './statement.ts';
 import type { StoredProblem, Tables } from './tables.ts';
@@ -95,8 +95,7 @@ export const findOrderForFinalize = gatheredOn<OwnAsk, FinalizeRow | undefined>(
       join acme_keys k on k.id = o.acme_key_id
       join directories d on d.id = o.directory_id
       join signing_certs s on s.id = d.signing_cert_id`.execute(db);
-  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
-  return (ask) => found.get(ask);
+  return answersIn(asks, rows);
 });
 
 /** What is written before anything is signed, so that it can be signed again. */

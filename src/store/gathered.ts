@@ -8,6 +8,15 @@ import { type Statement, send, sql } from './statement.ts';
 /** What one statement does for many; it gives what tells each of them its own answer. */
 type Run<Ask, Answer> = (asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>;
 
+/** The row of each, from a statement that says with it whose it is by his place in the list, which counts from 1. */
+export function answersIn<Ask, Row extends { readonly asked: number }>(
+  asks: readonly Ask[],
+  rows: readonly Row[],
+): (ask: Ask) => Row | undefined {
+  const found = new Map(rows.map((row) => [asks[row.asked - 1], row]));
+  return (ask) => found.get(ask);
+}
+
 /** What one statement reads: the values of those keys that it found. */
 type Load<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
 
