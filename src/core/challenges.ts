@@ -62,6 +62,7 @@ export async function respondToChallenge(
   found = readFoundChallenge(ca, applicant.account.id, id),
 ): Promise<SingleAcmeChallenge> {
   const seen = await own('challenge', applicant, found);
+  if (seen.state !== 'pending') return responded(ca, seen);
   const response = {
     now: ca.clock.now(),
     thumbprint: applicant.account.thumbprint.toString('base64url'),
@@ -74,7 +75,12 @@ export async function respondToChallenge(
   const now = ca.clock.now();
   const begun = tried ?? (await beginValidation(ca.database.db, holder, seen.id, { ...response, now }))?.challenge;
   if (begun !== undefined) return singleChallenge(begun, now);
-  const row = await own('challenge', applicant, readFoundChallenge(ca, applicant.account.id, id));
+  return responded(ca, await own('challenge', applicant, readFoundChallenge(ca, applicant.account.id, id)));
+}
+
+/** One that the response begins nothing of. */
+async function responded(ca: Ca, row: ChallengeRow): Promise<SingleAcmeChallenge> {
+  const now = ca.clock.now();
   requireOpen(row, now);
   if (row.state === 'pending' && row.authorization_state === 'pending') await refuse(ca, row);
   if (row.state === 'processing') await hasten(ca, row.id, now);

@@ -19,6 +19,7 @@ const PATIENCE_MS = 250;
 
 type Asked = {
   readonly holder: Holder;
+  /** Pending. */
   readonly seen: FoundChallenge;
   readonly response: Response;
 };
@@ -37,7 +38,7 @@ export async function firstTry(ca: Ca, asked: Asked): Promise<ChallengeRow | und
     key_authorization: `${seen.token}.${response.thumbprint}`,
     account_url: response.accountUrl,
   };
-  if (seen.state !== 'pending' || !seen.may_be_tried || obstacleOf(claim, response.now) !== undefined) return undefined;
+  if (!seen.may_be_tried || obstacleOf(claim, response.now) !== undefined) return undefined;
   return ca.ownWorker.firstTry(`${claim.key_authorization} ${claim.account_url}`, async () => {
     const place = ca.ownWorker.place();
     if (place === undefined) return undefined;
