@@ -6,7 +6,7 @@ import { ReferrerIndex } from '../../src/operator/references.ts';
 import type { Resource, ResourceKey } from '../../src/resources/resource.ts';
 import { testCa } from './ca.ts';
 import { declaredObjects } from './declared-objects.ts';
-import { eventually } from './eventually.ts';
+import { type Conditions, conditionsIn, untilConditions } from './object-conditions.ts';
 
 export type Sample = Resource<'Directory', { readonly text?: string }, { observedGeneration: number; seen?: string }>;
 
@@ -60,15 +60,9 @@ export async function aController(parts: Partial<Reconciler<Sample>>) {
     stopping.abort();
     await running;
   });
-  const conditions = () =>
-    Object.fromEntries(
-      (objects.read(key)?.status?.conditions ?? []).map(({ type, status, reason }) => [type, `${status} ${reason}`]),
-    );
+  const conditions = () => conditionsIn(objects, key);
   const apply = (text = 'a') => objects.apply({ ...key, spec: { text } });
-  const told = (expected: Readonly<Record<string, string>>) =>
-    eventually(`the conditions say ${JSON.stringify(expected)}`, () =>
-      Object.entries(expected).every(([type, value]) => conditions()[type] === value),
-    );
+  const told = (expected: Conditions) => untilConditions(objects, key, expected);
   const opened = scope.move();
   return {
     objects,

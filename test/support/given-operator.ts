@@ -13,6 +13,7 @@ import { testCa } from './ca.ts';
 import { type DeclaredObjects, declaredObjects } from './declared-objects.ts';
 import { eventually } from './eventually.ts';
 import { givenDirectory } from './given-directory.ts';
+import { type Conditions, conditionsIn, untilConditions } from './object-conditions.ts';
 
 export const ANCHOR = '-----BEGIN CERTIFICATE-----\nan anchor\n-----END CERTIFICATE-----\n';
 
@@ -87,16 +88,10 @@ export async function givenOperator<R extends Resource>(reconciler: Reconciler<R
   let asked = 0;
 
   const status = (key: ResourceKey): Readonly<Record<string, unknown>> => ({ ...objects.read(key)?.status });
-  const conditions = (key: ResourceKey): Readonly<Record<string, string>> =>
-    Object.fromEntries(
-      (objects.read(key)?.status?.conditions ?? []).map((one) => [one.type, `${one.status} ${one.reason}`]),
-    );
+  const conditions = (key: ResourceKey): Conditions => conditionsIn(objects, key);
   const message = (key: ResourceKey, type: string): string =>
     objects.read(key)?.status?.conditions?.find((one) => one.type === type)?.message ?? '';
-  const told = (key: ResourceKey, expected: Readonly<Record<string, string>>): Promise<void> =>
-    eventually(`the conditions say ${JSON.stringify(expected)}`, () =>
-      Object.entries(expected).every(([type, value]) => conditions(key)[type] === value),
-    );
+  const told = (key: ResourceKey, expected: Conditions): Promise<void> => untilConditions(objects, key, expected);
   /** Asks for a thorough visit and waits for its end; what was requested meanwhile. */
   const visited = async (key: ResourceKey): Promise<readonly string[]> => {
     await objects.caughtUp();

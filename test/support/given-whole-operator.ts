@@ -5,6 +5,7 @@ import type { ResourceKey } from '../../src/resources/resource.ts';
 import { testCa } from './ca.ts';
 import { declaredObjects } from './declared-objects.ts';
 import { eventually } from './eventually.ts';
+import { type Conditions, conditionsIn } from './object-conditions.ts';
 
 const ANCHOR = '-----BEGIN CERTIFICATE-----\nan anchor\n-----END CERTIFICATE-----\n';
 
@@ -33,8 +34,7 @@ export async function givenWholeOperator(options: { readonly caNamespaces?: Oper
 
   const status = (key: ResourceKey): Readonly<Record<string, unknown>> => ({ ...objects.read(key)?.status });
   const conditionsOf = (key: ResourceKey) => objects.read(key)?.status?.conditions ?? [];
-  const conditions = (key: ResourceKey): Readonly<Record<string, string>> =>
-    Object.fromEntries(conditionsOf(key).map((one) => [one.type, `${one.status} ${one.reason}`]));
+  const conditions = (key: ResourceKey): Conditions => conditionsIn(objects, key);
   const message = (key: ResourceKey, type = 'Ready'): string =>
     conditionsOf(key).find((one) => one.type === type)?.message ?? '';
   const isCurrent = (key: ResourceKey): boolean =>
