@@ -2,11 +2,11 @@
 // trip for many callers, and never an old answer, since a statement begins after everybody whom it answers has asked.
 import type { Compilable } from 'kysely';
 import type { Db } from './database.ts';
-import { DatabaseError } from './database-error.ts';
+import { DatabaseError, DatabaseUnavailable } from './database-error.ts';
 import { type Statement, send, sql } from './statement.ts';
 
 /** What one statement does for many; it gives what tells each of them its own answer. */
-type Run<Ask, Answer> = (asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>;
+type Run<Ask, Answer> = (asks: readonly Ask[]) => Promise<(ask: Ask) => Answer | Promise<Answer>>;
 
 /** The row of each, from a statement that says with it whose it is by his place in the list, which counts from 1. */
 export function answersIn<Ask, Row extends { readonly asked: number }>(
@@ -20,7 +20,7 @@ export function answersIn<Ask, Row extends { readonly asked: number }>(
 /** What one statement reads: the values of those keys that it found. */
 type Load<Value> = (keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>;
 
-type Batch<Ask, Answer> = PromiseWithResolvers<(ask: Ask) => Answer> & { readonly asks: Ask[] };
+type Batch<Ask, Answer> = PromiseWithResolvers<(ask: Ask) => Answer | Promise<Answer>> & { readonly asks: Ask[] };
 
 /** One statement alone would leave the connection idle while its answer is handed out. */
 const USUALLY_UNDER_WAY = 2;
@@ -87,7 +87,7 @@ export const gatheredOn = <Ask, Answer>(
  * them. With `underWay` 1 all who come while one is flushed to the disk gather for the next; all wait for its locks, too.
  */
 export const gatheredWrites = <Ask, Answer>(
-  run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>,
+  run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer | Promise<Answer>>,
   underWay = USUALLY_UNDER_WAY,
 ): ((db: Db, ask: Ask) => Promise<Answer>) =>
   perDatabase(
@@ -95,26 +95,42 @@ export const gatheredWrites = <Ask, Answer>(
     (db) => db,
   );
 
+/** `patience` is a part of the statement that is to be run before whatever may wait for a lock. */
+type RunWaiting<Ask, Answer> = (
+  db: Db,
+  asks: readonly Ask[],
+  patience: Statement<unknown>,
+) => Promise<(ask: Ask) => Answer>;
+
 /**
- * A statement that the database refuses because of one of several is run for each of them alone: everybody hears what is
- * said of his own.
+ * What the database refuses because of one of several, or what would wait for a lock, is run for each alone, while others
+ * go on: everybody hears what is said of his own, and waits for nobody else's. `together` is where it is run first.
  */
 export const orEachAlone =
-  <Ask, Answer>(run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer>) =>
-  async (db: Db, asks: readonly Ask[]): Promise<(ask: Ask) => Answer> => {
+  <Ask, Answer>(run: RunWaiting<Ask, Answer>, together: (db: Db) => Db = (db) => db) =>
+  async (db: Db, asks: readonly Ask[]): Promise<(ask: Ask) => Answer | Promise<Answer>> => {
     try {
-      return await run(db, asks);
+      return await run(together(db), asks, waitingAtMost(TOGETHER_WAITING));
     } catch (error) {
-      if (!(error instanceof DatabaseError) || asks.length === 1) throw error;
+      if (!isOfLock(error) && !(error instanceof DatabaseError && asks.length > 1)) throw error;
     }
-    const outcomes = await Promise.allSettled(asks.map(async (ask) => (await run(db, [ask]))(ask)));
-    const outcomeOf = new Map(outcomes.map((outcome, index) => [asks[index], outcome]));
-    return (ask) => {
-      const outcome = outcomeOf.get(ask);
-      if (outcome?.status === 'fulfilled') return outcome.value;
-      throw outcome?.reason;
-    };
+    const patience = waitingAtMost(null);
+    const answers = new Map(asks.map((ask) => [ask, run(db, [ask], patience).then((answerTo) => answerTo(ask))]));
+    // Who has asked hears of it.
+    for (const answer of answers.values()) answer.catch(() => undefined);
+    return (ask) => answers.get(ask) ?? Promise.reject(new RangeError('Nobody has asked that.'));
   };
+
+const isOfLock = (error: unknown): boolean => error instanceof DatabaseUnavailable && error.code === LOCK_NOT_AVAILABLE;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** Many times what those hold a lock for who do not wait themselves. */
+const TOGETHER_WAITING = '50ms';
+
+/** Null: as long as the connection has it. */
+const waitingAtMost = (lockTimeout: string | null): Statement<unknown> => sql`
+  select set_config('lock_timeout', coalesce(${lockTimeout}, current_setting('lock_timeout')), true)`;
 
 export const gatheredReads = <Value>(
   load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,

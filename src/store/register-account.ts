@@ -2,12 +2,13 @@
 import type { Insertable } from 'kysely';
 import { type AcmeKeyRow, acmeKeyColumns } from './acme-keys.ts';
 import { type AuditRecord, auditOfEach } from './audit.ts';
+import { broughtRows } from './brought-rows.ts';
 import { columnsOf } from './columns.ts';
 import type { Db } from './database.ts';
 import { wantedDirectories } from './directories.ts';
 import { gatheredWrites, orEachAlone } from './gathered.ts';
 import { type Fence, isChangeable, type Owner } from './origin.ts';
-import { sql, verbatim } from './statement.ts';
+import { type Statement, sql, verbatim } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 type Row = Insertable<Tables['acme_keys']>;
@@ -52,14 +53,10 @@ const given = {
 
 const names = Object.keys(given);
 const columns = verbatim(names.join(', '));
+const wantedRows = broughtRows('wanted', given);
 const wantedColumns = columnsOf('wanted', names);
 const returnedColumns = columnsOf('acme_keys', acmeKeyColumns);
 const madeColumns = columnsOf('made', acmeKeyColumns);
-const typedColumns = verbatim(
-  Object.entries(given)
-    .map(([name, type]) => `${name} ${type}`)
-    .join(', '),
-);
 
 /**
  * Registers a key with the records of it: holds the directory against deletion, spends the EAB token where one stands for
@@ -70,11 +67,13 @@ const typedColumns = verbatim(
  */
 export const insertAcmeKey = gatheredWrites<Registration, AcmeKeyRow | undefined>(orEachAlone(insertAcmeKeys), 1);
 
-async function insertAcmeKeys(db: Db, asks: readonly Registration[]) {
+async function insertAcmeKeys(db: Db, asks: readonly Registration[], patience: Statement<unknown>) {
   const { rows } = await sql<AcmeKeyRow>`
-    with wanted as materialized (
+    with patience as materialized (${patience}),
+    wanted as materialized (
       select distinct on (thumbprint) ${wantedColumns}
-        from json_to_recordset(${JSON.stringify(asks.map(({ key }) => givenOf(key)))}::json) as wanted (${typedColumns})
+        from patience
+        cross join ${wantedRows(asks.map(({ key }) => givenOf(key)))}
         left join lateral (select true as is_used from used_keys where thumbprint = wanted.thumbprint limit 1) used on true
        where is_used is null
        order by thumbprint, id),
@@ -127,10 +126,6 @@ const givenOf = ({ owner, ...key }: NewAcmeKey) => ({
   origin_uid: owner?.uid,
   origin_generation: owner?.generation,
   contacts_declared: owner && key.contacts,
-  thumbprint: bytes(key.thumbprint),
-  spki: bytes(key.spki),
 });
-
-const bytes = (value: Buffer): string => `\\x${value.toString('hex')}`;
 
 const recordsOf = ({ key, records }: Registration) => records.map((record) => ({ ...record, of: key.id }));
