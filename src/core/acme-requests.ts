@@ -12,13 +12,14 @@ import {
   seeContext,
   stampAccount,
 } from '../store/acme-requests.ts';
-import type { Database, Db } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import type { DirectoryRow } from '../store/directories.ts';
 import { wasSlugEverTaken } from '../store/directory-slugs.ts';
 import type { NonceClaim } from '../store/nonces.ts';
 import { AcmeError } from './acme-error.ts';
 import { parseClientAddress, rangeOf } from './addresses.ts';
 import type { Ca } from './ca.ts';
+import { keptByVersion } from './kept-rows.ts';
 import type { Nonces } from './nonces.ts';
 import { compiledPolicy } from './policy-cache.ts';
 import { Recent } from './recent.ts';
@@ -29,6 +30,8 @@ export type AcmeDirectory = DirectoryRow & {
   readonly requestSlug: string;
   /** The current slug and all old ones. */
   readonly slugs: readonly string[];
+  /** Of the CA cert that it issues from. */
+  readonly issuerVersion: number;
 };
 
 export type AcmeAccount = AcmeAccountRow;
@@ -113,11 +116,11 @@ async function admitted(
 ): Promise<AcmeContext> {
   const { db } = ca.database;
   const directory = seen && (await directoryAt(db, seen.directory_id, seen.directory_version));
-  if (directory === undefined) throw await noDirectory(ca, slug);
+  if (seen === undefined || directory === undefined) throw await noDirectory(ca, slug);
   requireAdmittedClient(directory, clientAddress);
-  const { account_id: id, account_version: version, used_on = null } = seen ?? {};
+  const { account_id: id, account_version: version, used_on, issuer_version: issuerVersion } = seen;
   const account = id && version ? await accountAt(db, id, version) : undefined;
-  return { directory: { ...directory, requestSlug: slug }, account: account && { ...account, used_on } };
+  return { directory: { ...directory, requestSlug: slug, issuerVersion }, account: account && { ...account, used_on } };
 }
 
 const DIRECTORIES = 1_000;
@@ -125,21 +128,6 @@ const ACCOUNTS = 10_000;
 
 const directoryAt = keptByVersion(DIRECTORIES, findDirectoryWithSlugs);
 const accountAt = keptByVersion(ACCOUNTS, findAccountRow);
-
-/** A row of a version never changes; a newer one than was seen is as good. Undefined where it is gone meanwhile. */
-function keptByVersion<Row extends { readonly version: number }>(
-  most: number,
-  find: (db: Db, id: string) => Promise<Row | undefined>,
-) {
-  const kept = new Recent<Row>(most);
-  return async (db: Db, id: string, version: number): Promise<Row | undefined> => {
-    const known = kept.get(id);
-    if (known?.version === version) return known;
-    const row = await find(db, id);
-    if (row !== undefined) kept.set(id, row);
-    return row;
-  };
-}
 
 /** Where directories are declared in a cluster, one that was never there may be on its way, and 404 would be final (G-26). */
 async function noDirectory(ca: Ca, slug: string): Promise<AcmeError> {

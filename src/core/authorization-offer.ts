@@ -1,5 +1,5 @@
 // New authorizations for identifiers: with every challenge that can prove control, or, for auto accounts, proven already.
-import type { NewAuthorization, NewAuthorizations } from '../store/new-order.ts';
+import type { NewAuthorization, NewAuthorizations } from '../store/new-authorization.ts';
 import { offeredChallenges } from './challenge-offers.ts';
 import type { Identifier } from './identifiers.ts';
 import { newUuid } from './ids.ts';

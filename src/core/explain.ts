@@ -9,6 +9,7 @@ import type { Ca } from './ca.ts';
 import { type CaaFinding, checkCaa } from './caa.ts';
 import { offeredChallenges } from './challenge-offers.ts';
 import { requireDirectory } from './directories.ts';
+import { issuerOf } from './directory-issuer.ts';
 import { CaError } from './errors.ts';
 import { type DnsIdentifier, type Identifier, parseIdentifiers, type RawIdentifier } from './identifiers.ts';
 import { formatId } from './ids.ts';
@@ -62,9 +63,9 @@ export async function explainOrder(
   const directory = await requireDirectory(db, directoryId);
   const account = await accountOf(db, directory, order.acmeKeyId);
   const parsed = parseIdentifiers(order.identifiers);
-  const request = await issuanceRequest(
-    db,
+  const request = issuanceRequest(
     directory,
+    await issuerOf(db, directory),
     { ...order, parsed },
     {
       now,

@@ -3,8 +3,9 @@
 import { hash } from 'node:crypto';
 import type { OrderState } from '../lifecycles/order.ts';
 import { findDirectory } from '../store/directories.ts';
-import { type FinalizeRow, findOrderForFinalize, type ReservedOrder, reserveOrder } from '../store/finalize.ts';
-import { findRevokedAmong } from '../store/signing-certs.ts';
+import { type FinalizeRow, findOrderForFinalize } from '../store/finalize.ts';
+import { findRevokedAmong } from '../store/issuers.ts';
+import { type ReservedOrder, reserveOrder } from '../store/reserved-orders.ts';
 import { findKeyUse } from '../store/used-keys.ts';
 import type { TbsCertificate } from '../x509/certificate.ts';
 import { lintLeaf } from '../x509/lint.ts';

@@ -5,6 +5,7 @@ import { AcmeError } from './acme-error.ts';
 import { type Address, parseClientAddress } from './addresses.ts';
 import type { Applicant } from './applicant.ts';
 import type { Ca } from './ca.ts';
+import { seenIssuerOf } from './directory-issuer.ts';
 import { type Identifier, type ParsedIdentifiers, parseIdentifiers, type RawIdentifier } from './identifiers.ts';
 import { firstRefusal, type IssuanceRequest, issuanceChecks, type NotGiven } from './issuance-policy.ts';
 import { issuanceRefused } from './issuance-refusals.ts';
@@ -28,14 +29,14 @@ export type Granted = {
   readonly profile: string;
 };
 
-/** Reads the issuer. Throws the AcmeError of the first rule that refuses. */
+/** Throws the AcmeError of the first rule that refuses. */
 export async function decideIssuance(ca: Ca, applicant: Applicant, wish: Wish): Promise<Granted> {
   const { directory, account } = applicant;
   const now = ca.clock.now();
   const parsed = parseIdentifiers(wish.identifiers);
-  const request = await issuanceRequest(
-    ca.database.db,
+  const request = issuanceRequest(
     directory,
+    await seenIssuerOf(ca.database.db, directory),
     {
       parsed,
       notBefore: dateOf('notBefore', wish, applicant),

@@ -1,14 +1,13 @@
 // The one place where leaf certificates are signed (SEC-8): for an order in `processing`, with the serial reserved for it,
 // by the CA cert that was decided on. Nothing that is signed leaves here before it is stored.
+import { completeOrder, type NewCertificate } from '../store/complete-order.ts';
 import {
-  completeOrder,
   failReservedOrder,
   findReservedOrder,
   hurryReservedOrder,
-  type NewCertificate,
   type ReservedOrder,
   releaseReservedOrder,
-} from '../store/finalize.ts';
+} from '../store/reserved-orders.ts';
 import type { StoredProblem } from '../store/tables.ts';
 import { keyAlgorithms } from '../x509/algorithms.ts';
 import { assembleCertificate, parseTbsCertificate, type TbsCertificate } from '../x509/certificate.ts';
@@ -134,7 +133,8 @@ async function complete(
 ): Promise<boolean> {
   const subjects = (leaf.extensions.subjectAltNames ?? []).map(({ value }) => value);
   const certificate = {
-    orderId: order.id,
+    id: order.issued_cert_id,
+    order_id: order.id,
     serial: order.serial,
     signing_cert_id: order.signing_cert_id,
     der,

@@ -1,5 +1,6 @@
 // newOrder and newAuthz: what an account asks for is begun, where every rule lets it pass.
-import { insertAuthorization, insertOrder } from '../store/new-order.ts';
+import { insertAuthorization } from '../store/new-authorization.ts';
+import { insertOrder } from '../store/new-order.ts';
 import { AcmeError } from './acme-error.ts';
 import { type AcmeOrder, acmeOrder } from './acme-orders.ts';
 import { findAcmeContext, requireAccount } from './acme-requests.ts';

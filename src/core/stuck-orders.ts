@@ -1,6 +1,6 @@
 // Orders stuck in `processing`, because the server that reserved them died or could not sign: a worker completes them.
 import { type Claim, claimDue, postponeDue } from '../store/due.ts';
-import { stuckOrders } from '../store/finalize.ts';
+import { stuckOrders } from '../store/reserved-orders.ts';
 import type { Ca } from './ca.ts';
 import { issueStuckOrder } from './issue.ts';
 

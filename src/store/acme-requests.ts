@@ -33,6 +33,8 @@ type ContextAsk = { readonly slug: string; readonly accountId: string | null };
 export type SeenContext = {
   readonly directory_id: string;
   readonly directory_version: number;
+  /** Of the CA cert that the directory issues from. */
+  readonly issuer_version: number;
   readonly account_id: string | null;
   readonly account_version: number | null;
   readonly used_on: string | null;
@@ -40,6 +42,7 @@ export type SeenContext = {
 
 const seenColumns = sql`
   directories.id as directory_id, directories.version as directory_version,
+  (select version from signing_certs where signing_certs.id = directories.signing_cert_id) as issuer_version,
   acme_keys.id as account_id, acme_keys.version as account_version, acme_keys.used_on`;
 
 const slugAsked = sql`

@@ -41,19 +41,15 @@ export async function isOurKey(db: Db, keyIdentifier: Buffer): Promise<boolean> 
 }
 
 /**
- * For the statement that makes an order: ties the certificate to it where `condition` holds and no other order has it,
- * and then gives a row. Of two at once the second waits, and finds it tied: an order that its snapshot does not show is
- * not invalid.
+ * For the statement that makes the orders that stand in `seen`: ties each certificate to the first that replaces it, where no
+ * other order has it, and gives the order. Of two at once the second waits, and finds it tied: an order that its snapshot
+ * does not show is not invalid.
  */
-export const replacement = (
-  certId: string,
-  orderId: string,
-  now: Date,
-  condition: Statement<SqlBool>,
-): Statement<unknown> => sql`
-  update issued_certs set replaced_by = ${orderId}::uuid
-   where id = ${certId} and ${condition} and (${isFree(sql`replaced_by`, now)})
-  returning id`;
+export const replacements = (now: Date): Statement<unknown> => sql`
+  update issued_certs
+     set replaced_by = (select id from seen where replaced_cert_id = issued_certs.id order by asked limit 1)
+   where id = any(array(select replaced_cert_id from seen)) and (${isFree(sql`replaced_by`, now)})
+  returning replaced_by as order_id`;
 
 /** ARI-8. An order that is gone was not invalid: those take their tie with them. */
 const isFree = (replacedBy: Statement<unknown>, now: Date): Statement<SqlBool> => sql`

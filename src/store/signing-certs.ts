@@ -252,14 +252,6 @@ export async function shareChain(tx: Tx, id: string): Promise<readonly ChainRow[
   return rows;
 }
 
-/** The name of one of these that is revoked, the first in this order. */
-export async function findRevokedAmong(db: Db, ids: readonly string[]): Promise<string | undefined> {
-  const { rows } = await sql<{ readonly name: string }>`
-    select name from signing_certs where id = any(${ids}::uuid[]) and state = 'revoked'
-     order by array_position(${ids}::uuid[], id) limit 1`.execute(db);
-  return rows[0]?.name;
-}
-
 const chainFrom = (id: RawBuilder<unknown>) => sql`
   with recursive chain as (
     select id, parent_id, name, cert_type, state, path_length, name_constraints, der, 0 as depth

@@ -2,7 +2,7 @@
 // who of several is first to use a key.
 import type { Selectable } from 'kysely';
 import type { Db, Tx } from './database.ts';
-import { type Statement, sql } from './statement.ts';
+import { sql, verbatim } from './statement.ts';
 import type { Tables } from './tables.ts';
 
 export type KeyUse = Pick<Selectable<Tables['used_keys']>, 'why' | 'acme_key_id'>;
@@ -18,12 +18,14 @@ export async function isCertificateKey(db: Db, thumbprint: Buffer): Promise<bool
   return rows[0]?.found === true;
 }
 
-/** The advisory lock of a key, as the trigger used_keys_not_of_certificate takes it; its second number begins the thumbprint. */
-export const keyLock = (thumbprint: Buffer): Statement<unknown> => sql`7638, ${thumbprint.readInt32BE(0)}::integer`;
+/** The advisory lock of a key is of two numbers, as the trigger used_keys_not_of_certificate takes it: this one for all keys, */
+export const KEY_LOCKS = verbatim('7638');
+/** and what its thumbprint begins with. */
+export const keyLockOf = (thumbprint: Buffer): number => thumbprint.readInt32BE(0);
 
 /** Until the transaction ends nobody reserves an order with the key; who is doing so is waited for. */
 export async function lockKey(tx: Tx, thumbprint: Buffer): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${keyLock(thumbprint)})`.execute(tx);
+  await sql`select pg_advisory_xact_lock(${KEY_LOCKS}, ${keyLockOf(thumbprint)}::integer)`.execute(tx);
 }
 
 /** Gives the key to an account for ever. Fails by used_keys_pkey where it is not new. */

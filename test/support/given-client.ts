@@ -1,15 +1,15 @@
 // What a request of an ACME client stands on, for tests of the core: the rows as the door reads them.
+import { expect } from 'vitest';
 import { accountOfKey } from '../../src/core/accounts.ts';
-import type { AcmeAccount, AcmeDirectory } from '../../src/core/acme-requests.ts';
+import { type AcmeAccount, type AcmeDirectory, findAcmeContext } from '../../src/core/acme-requests.ts';
 import type { Ca } from '../../src/core/ca.ts';
 import { newAccount } from '../../src/core/new-account.ts';
 import { findDirectory } from '../../src/store/directories.ts';
 import { anAccountKey } from './given-acme-key.ts';
 
 export async function acmeDirectory(ca: Ca, { id }: { readonly id: string }): Promise<AcmeDirectory> {
-  const row = await findDirectory(ca.database.db, id);
-  if (row === undefined) throw new Error('there is no such directory');
-  return { ...row, requestSlug: row.slug, slugs: [row.slug] };
+  const { slug } = (await findDirectory(ca.database.db, id)) ?? expect.fail('there is no such directory');
+  return (await findAcmeContext(ca, { slug, clientAddress: '10.0.0.1' })).directory;
 }
 
 export const acmeAccount = ({ database: { db } }: Ca, id: string): Promise<AcmeAccount> =>
