@@ -16,42 +16,53 @@ export async function requireIssuer(tx: Tx, signingCertId: string, now: Date): P
   const row = await shareSigningCert(tx, signingCertId);
   if (row === undefined) throw unknownReference('signing_cert', signingCertId);
   const [, ...above] = await findChain(tx, signingCertId);
-  const problem = issuerProblem(issuerPolicy({ ...row, deleted_at: null }, revokedIn(above), []), now);
+  const policy = { ...issuerPolicy({ ...row, deleted_at: null }, []), revokedAbove: revokedIn(above) };
+  const problem = issuerProblem(policy, now);
   if (problem !== undefined)
     throw new CaError('cannot_sign', `CA cert ${row.name} ${problem}; choose an online intermediate that can sign.`, {
       field: 'signing_cert_id',
     });
 }
 
-/** As it is now, with the name constraints above it. */
+/** As it is now. */
 export const issuerOf = async (db: Db, { signing_cert_id: id }: DirectoryRow): Promise<IssuerPolicy> =>
-  policyOf(db, id, await findIssuer(db, id));
+  ruled(db, id, await findKnown(db, id));
 
 /** As it was seen with the directory. */
 export const seenIssuerOf = async (
   db: Db,
   { signing_cert_id: id, issuerVersion }: Pick<AcmeDirectory, 'signing_cert_id' | 'issuerVersion'>,
-): Promise<IssuerPolicy> => policyOf(db, id, await issuerAt(db, id, issuerVersion));
+): Promise<IssuerPolicy> => ruled(db, id, await knownAt(db, id, issuerVersion));
+
+/** What changes with its version alone. */
+type Known = Pick<IssuerRow, 'version' | 'intermediates_above'> & {
+  readonly policy: Omit<IssuerPolicy, 'revokedAbove'>;
+};
+
+async function findKnown(db: Db, id: string): Promise<Known | undefined> {
+  const row = await findIssuer(db, id);
+  if (row === undefined) return undefined;
+  const { version, intermediates_above } = row;
+  return { version, intermediates_above, policy: issuerPolicy(row, constrainingCerts(row.constraining)) };
+}
 
 const ISSUERS = 1_000;
 
 /** One that is pending gets its certificate in the same version. */
-const issuerAt = keptByVersion(ISSUERS, findIssuer, ({ state }) => state !== 'pending');
+const knownAt = keptByVersion(ISSUERS, findKnown, ({ policy }) => policy.state !== 'pending');
 
-async function policyOf(db: Db, id: string, row: IssuerRow | undefined): Promise<IssuerPolicy> {
-  if (row === undefined) throw new Error(`The CA cert ${id} of a directory is not in the database.`);
-  const { intermediates_above: above } = row;
+async function ruled(db: Db, id: string, known: Known | undefined): Promise<IssuerPolicy> {
+  if (known === undefined) throw new Error(`The CA cert ${id} of a directory is not in the database.`);
+  const { intermediates_above: above, policy } = known;
   // Most stand below a root, which nobody revokes.
-  const revokedAbove = above.length === 0 ? undefined : await findRevokedAmong(db, above);
-  return issuerPolicy(row, revokedAbove, constrainingCerts(row.constraining));
+  return { ...policy, revokedAbove: above.length === 0 ? undefined : await findRevokedAmong(db, above) };
 }
 
 /** While it has no certificate, its dates are of no interest. */
 const issuerPolicy = (
   row: Omit<IssuerRow, 'id' | 'version' | 'constraining' | 'intermediates_above'>,
-  revokedAbove: string | undefined,
   chain: readonly ConstrainingCert[],
-): IssuerPolicy => ({
+): Omit<IssuerPolicy, 'revokedAbove'> => ({
   name: row.name,
   state: row.state,
   deleted: row.deleted_at !== null,
@@ -59,6 +70,5 @@ const issuerPolicy = (
   keyAvailability: row.key_availability,
   notBefore: row.not_before ?? new Date(0),
   notAfter: row.not_after ?? new Date(0),
-  revokedAbove,
   chain,
 });

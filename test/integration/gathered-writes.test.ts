@@ -25,7 +25,7 @@ const order = (applicant: GivenApplicant): Promise<AcmeOrder> =>
   newOrder(running.ca, applicant, { identifiers: [{ type: 'dns', value: 'shop.corp.example' }] });
 
 /** More than may be under way together. */
-const SEVERAL = 5;
+const SEVERAL = 3;
 
 /**
  * What waits for the lock, each by itself, as long as others are done: with those that came at the same time, and with
@@ -125,12 +125,6 @@ test('of those that go together each hears of his own', async () => {
   const applicants = await Promise.all(Array.from({ length: SEVERAL }, () => givenApplicant(ca)));
   await revokeAcmeKey(ca, admin, applicants[1]?.account.id ?? expect.fail('there is none'));
   const outcomes = await Promise.allSettled(applicants.map(order));
-  expect(outcomes.map(({ status }) => status)).toEqual([
-    'fulfilled',
-    'rejected',
-    'fulfilled',
-    'fulfilled',
-    'fulfilled',
-  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(outcomes[1]).toMatchObject({ reason: { type: 'unauthorized' } });
 });

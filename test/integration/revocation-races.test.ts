@@ -35,6 +35,19 @@ const refusal = (work: Promise<unknown>) =>
     (error: unknown) => error,
   );
 
+test('a request that has seen the CA cert before it was revoked makes no order', async () => {
+  const issuer = await givenIntermediate(ca);
+  const applicant = await givenApplicant(ca, { ...permissive, issuer });
+  await givenReadyOrder(ca, applicant);
+
+  await revokeSigningCert(ca, admin, issuer.id, 'superseded');
+
+  expect(await refusal(givenReadyOrder(ca, applicant))).toMatchObject({
+    status: 503,
+    message: expect.stringContaining('is revoked'),
+  });
+});
+
 describe('a CA cert whose parent is revoked while it is made', () => {
   let root: SingleSigningCertView;
   let upper: SingleSigningCertView;
