@@ -24,15 +24,18 @@ export async function requireIssuer(tx: Tx, signingCertId: string, now: Date): P
     });
 }
 
+/** What is decided about, and of which version of the CA cert. */
+type Issuing = { readonly issuer: IssuerPolicy; readonly issuerVersion: number };
+
 /** As it is now. */
-export const issuerOf = async (db: Db, { signing_cert_id: id }: DirectoryRow): Promise<IssuerPolicy> =>
+export const issuerOf = async (db: Db, { signing_cert_id: id }: DirectoryRow): Promise<Issuing> =>
   ruled(db, id, await findKnown(db, id));
 
-/** As it was seen with the directory. */
+/** As it was seen with the directory, or as it is since. */
 export const seenIssuerOf = async (
   db: Db,
   { signing_cert_id: id, issuerVersion }: Pick<AcmeDirectory, 'signing_cert_id' | 'issuerVersion'>,
-): Promise<IssuerPolicy> => ruled(db, id, await knownAt(db, id, issuerVersion));
+): Promise<Issuing> => ruled(db, id, await knownAt(db, id, issuerVersion));
 
 /** What changes with its version alone. */
 type Known = Pick<IssuerRow, 'version' | 'intermediates_above'> & {
@@ -51,11 +54,12 @@ const ISSUERS = 1_000;
 /** One that is pending gets its certificate in the same version. */
 const knownAt = keptByVersion(ISSUERS, findKnown, ({ policy }) => policy.state !== 'pending');
 
-async function ruled(db: Db, id: string, known: Known | undefined): Promise<IssuerPolicy> {
+async function ruled(db: Db, id: string, known: Known | undefined): Promise<Issuing> {
   if (known === undefined) throw new Error(`The CA cert ${id} of a directory is not in the database.`);
-  const { intermediates_above: above, policy } = known;
+  const { version: issuerVersion, intermediates_above: above, policy } = known;
   // Most stand below a root, which nobody revokes.
-  return { ...policy, revokedAbove: above.length === 0 ? undefined : await findRevokedAmong(db, above) };
+  const revokedAbove = above.length === 0 ? undefined : await findRevokedAmong(db, above);
+  return { issuer: { ...policy, revokedAbove }, issuerVersion };
 }
 
 /** While it has no certificate, its dates are of no interest. */

@@ -63,9 +63,10 @@ export async function explainOrder(
   const directory = await requireDirectory(db, directoryId);
   const account = await accountOf(db, directory, order.acmeKeyId);
   const parsed = parseIdentifiers(order.identifiers);
+  const { issuer } = await issuerOf(db, directory);
   const request = issuanceRequest(
     directory,
-    await issuerOf(db, directory),
+    issuer,
     { ...order, parsed },
     {
       now,

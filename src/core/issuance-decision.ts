@@ -27,6 +27,8 @@ export type Granted = {
   readonly notAfter: Date | undefined;
   /** Of the directory's where none was asked for (PRF-1). */
   readonly profile: string;
+  /** Of the CA cert that was decided about. */
+  readonly issuerVersion: number;
 };
 
 /** Throws the AcmeError of the first rule that refuses. */
@@ -34,9 +36,10 @@ export async function decideIssuance(ca: Ca, applicant: Applicant, wish: Wish): 
   const { directory, account } = applicant;
   const now = ca.clock.now();
   const parsed = parseIdentifiers(wish.identifiers);
+  const { issuer, issuerVersion } = await seenIssuerOf(ca.database.db, directory);
   const request = issuanceRequest(
     directory,
-    await seenIssuerOf(ca.database.db, directory),
+    issuer,
     {
       parsed,
       notBefore: dateOf('notBefore', wish, applicant),
@@ -48,7 +51,7 @@ export async function decideIssuance(ca: Ca, applicant: Applicant, wish: Wish): 
   const refusal = firstRefusal(issuanceChecks, request);
   if (refusal !== undefined) throw issuanceRefused(refusal, request);
   const { notBefore, notAfter } = request;
-  return { now, ...parsed, notBefore, notAfter, profile: profileOf(request) };
+  return { now, ...parsed, notBefore, notAfter, profile: profileOf(request), issuerVersion };
 }
 
 /** ORD-15, ORD-18. */

@@ -21,7 +21,7 @@ export type OrderWish = Wish & {
 /**
  * A new order, each time (ORD-21): `ready` where the account is auto-approved or valid authorizations serve for all
  * identifiers, else `pending`. Throws the AcmeError of the rule that refuses. Holds the account and the authorizations
- * that are reused; decides anew where account, directory or the replaced certificate changed meanwhile.
+ * that are reused; decides anew where account, directory, its CA cert or the replaced certificate changed meanwhile.
  */
 export async function newOrder(ca: Ca, applicant: Applicant, wish: OrderWish): Promise<AcmeOrder> {
   const order = await asSeen(ca, applicant, (seen) => placeOrder(ca, seen, wish));
@@ -48,14 +48,24 @@ export async function newAuthorization(ca: Ca, applicant: Applicant, identifier:
 }
 
 async function placeOrder(ca: Ca, seen: Applicant, wish: OrderWish): Promise<AcmeOrder | undefined> {
-  const { now, identifiers, written, notBefore, notAfter, profile } = await decideIssuance(ca, seen, wish);
+  const { now, identifiers, written, notBefore, notAfter, profile, issuerVersion } = await decideIssuance(
+    ca,
+    seen,
+    wish,
+  );
   const order = { id: newUuid(now), not_before: notBefore ?? null, not_after: notAfter ?? null, profile };
   const row = { ...order, identifiers: written, replaces: wish.replaces || null };
   const replacedCertId = row.replaces === null ? undefined : await replacedCert(ca, seen, row.replaces, identifiers);
   // What a rule refuses is no order.
   await spendOrders(ca, seen.account.id);
   const wanted = newAuthorizations(identifiers, { now, auto: isAuto(seen) });
-  const inserted = await insertOrder(ca.database.db, seen, { ...row, replacedCertId }, wanted, reusableAt(now));
+  const inserted = await insertOrder(
+    ca.database.db,
+    { ...seen, issuerVersion },
+    { ...row, replacedCertId },
+    wanted,
+    reusableAt(now),
+  );
   return inserted && acmeOrder({ ...row, ...inserted, error: null, issued_cert_id: null }, now);
 }
 
@@ -70,14 +80,16 @@ const replacedCert = (
 };
 
 async function placeAuthorization(ca: Ca, seen: Applicant, identifier: RawIdentifier): Promise<string | undefined> {
-  const { now, identifiers } = await decideIssuance(ca, seen, { identifiers: [identifier] });
+  const { now, identifiers, issuerVersion } = await decideIssuance(ca, seen, { identifiers: [identifier] });
   // Authorizations without an order would be a way around the limit of orders (ORD-28).
   await spendOrders(ca, seen.account.id);
   const wanted = newAuthorizations(identifiers, { now, auto: isAuto(seen) });
-  return (await insertAuthorization(ca.database.db, seen, wanted)) ? wanted.list[0]?.id : undefined;
+  return (await insertAuthorization(ca.database.db, { ...seen, issuerVersion }, wanted))
+    ? wanted.list[0]?.id
+    : undefined;
 }
 
-/** Runs the work again, once, where it finds account or directory no longer as they were seen. */
+/** Runs the work again, once, where it finds account, directory or CA cert no longer as they were seen. */
 async function asSeen<Result>(
   ca: Ca,
   applicant: Applicant,
@@ -85,7 +97,7 @@ async function asSeen<Result>(
 ): Promise<Result> {
   const result = (await work(applicant)) ?? (await work(await seenAgain(ca, applicant)));
   if (result !== undefined) return result;
-  throw new AcmeError('serverInternal', 'The account or its directory is being changed; try again.', {
+  throw new AcmeError('serverInternal', 'The account, its directory or its CA is being changed; try again.', {
     status: 503,
     headers: { 'Retry-After': '1' },
   });

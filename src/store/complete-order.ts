@@ -70,7 +70,9 @@ async function completeOrders(db: Db, asks: readonly Ask[], patience: Statement<
     named as (
       insert into issued_cert_names (name, issued_cert_id)
       select distinct name, moved.id
-        from moved join asked on asked.order_id = moved.order_id, unnest(asked.subjects) as name),
+        from moved
+        join asked on asked.order_id = moved.order_id and asked.serial = moved.serial,
+             unnest(asked.subjects) as name),
     recorded as (${auditOfEach(
       sql`moved`,
       asks.map(({ cert, record }) => ({ ...record, of: cert.id })),

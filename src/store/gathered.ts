@@ -24,18 +24,20 @@ type Batch<Ask, Answer> = PromiseWithResolvers<(ask: Ask) => Answer | Promise<An
 
 /** One statement alone would leave the connection idle while its answer is handed out. */
 const USUALLY_UNDER_WAY = 2;
+/** More would wait for one another longer than for a statement less. */
+const MOST_TOGETHER = 100;
 
 export function gatheredCalls<Ask, Answer>(
   run: Run<Ask, Answer>,
   most = USUALLY_UNDER_WAY,
 ): (ask: Ask) => Promise<Answer> {
-  let next: Batch<Ask, Answer> | undefined;
+  const waiting: Batch<Ask, Answer>[] = [];
   let underWay = 0;
 
   const begin = (): void => {
-    if (next === undefined || underWay === most) return;
-    const batch = next;
-    next = undefined;
+    if (underWay === most) return;
+    const batch = waiting.shift();
+    if (batch === undefined) return;
     underWay++;
     void run(batch.asks)
       .then(batch.resolve, batch.reject)
@@ -45,13 +47,18 @@ export function gatheredCalls<Ask, Answer>(
       });
   };
 
+  const next = (): Batch<Ask, Answer> => {
+    const last = waiting.at(-1);
+    if (last !== undefined && last.asks.length < MOST_TOGETHER) return last;
+    const batch = { ...Promise.withResolvers<(ask: Ask) => Answer | Promise<Answer>>(), asks: [] };
+    waiting.push(batch);
+    atEndOfTurn(begin);
+    return batch;
+  };
+
   return async (ask) => {
-    if (next === undefined) {
-      next = { ...Promise.withResolvers(), asks: [] };
-      atEndOfTurn(begin);
-    }
-    next.asks.push(ask);
-    const { promise } = next;
+    const { asks, promise } = next();
+    asks.push(ask);
     return (await promise)(ask);
   };
 }
@@ -84,7 +91,7 @@ export const gatheredOn = <Ask, Answer>(
 
 /**
  * For statements that may wait for locks or the disk: not over the connection of the reads, so that none stands behind
- * them. With `underWay` 1 all who come while one is flushed to the disk gather for the next; all wait for its locks, too.
+ * them. With `underWay` 1 all who come while one is flushed to the disk gather for the next.
  */
 export const gatheredWrites = <Ask, Answer>(
   run: (db: Db, asks: readonly Ask[]) => Promise<(ask: Ask) => Answer | Promise<Answer>>,
@@ -104,18 +111,22 @@ type RunWaiting<Ask, Answer> = (
 
 /**
  * What the database refuses because of one of several, or what would wait for a lock, is run for each alone, while others
- * go on: everybody hears what is said of his own, and waits for nobody else's. `together` is where it is run first.
+ * go on: everybody hears what is said of his own, and waits no longer than that for somebody else's. `together` is where it
+ * is run first.
  */
 export const orEachAlone =
   <Ask, Answer>(run: RunWaiting<Ask, Answer>, together: (db: Db) => Db = (db) => db) =>
   async (db: Db, asks: readonly Ask[]): Promise<(ask: Ask) => Answer | Promise<Answer>> => {
+    // What is refused there ends it, and what is set stays set.
+    if (db.isTransaction) return run(db, asks, asPatientAsEver);
     try {
       return await run(together(db), asks, waitingAtMost(TOGETHER_WAITING));
     } catch (error) {
       if (!isOfLock(error) && !(error instanceof DatabaseError && asks.length > 1)) throw error;
     }
-    const patience = waitingAtMost(null);
-    const answers = new Map(asks.map((ask) => [ask, run(db, [ask], patience).then((answerTo) => answerTo(ask))]));
+    const answers = new Map(
+      asks.map((ask) => [ask, run(db, [ask], asPatientAsEver).then((answerTo) => answerTo(ask))]),
+    );
     // Who has asked hears of it.
     for (const answer of answers.values()) answer.catch(() => undefined);
     return (ask) => answers.get(ask) ?? Promise.reject(new RangeError('Nobody has asked that.'));
@@ -131,6 +142,8 @@ const TOGETHER_WAITING = '50ms';
 /** Null: as long as the connection has it. */
 const waitingAtMost = (lockTimeout: string | null): Statement<unknown> => sql`
   select set_config('lock_timeout', coalesce(${lockTimeout}, current_setting('lock_timeout')), true)`;
+
+const asPatientAsEver = waitingAtMost(null);
 
 export const gatheredReads = <Value>(
   load: (db: Db, keys: readonly string[]) => Promise<ReadonlyMap<string, Value>>,

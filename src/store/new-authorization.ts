@@ -9,8 +9,9 @@ import { type Statement, sql, verbatim } from './statement.ts';
 /** Rows as they were read when it was decided. */
 export type Seen = {
   readonly account: { readonly id: string; readonly version: number };
-  /** With the version of the CA cert that it issues from. */
-  readonly directory: { readonly id: string; readonly version: number; readonly issuerVersion: number };
+  readonly directory: { readonly id: string; readonly version: number };
+  /** Of the CA cert that the directory issues from. */
+  readonly issuerVersion: number;
 };
 
 export type NewAuthorizations = {
@@ -99,7 +100,7 @@ export const accountsAsSeen = (asked: Statement<unknown>, patience: Statement<un
          limit 1 for share) k)`;
 
 export function askedRow(
-  { seen: { account, directory }, wanted: { createdAt, expiresAt, auto } }: AskedBy,
+  { seen: { account, directory, issuerVersion }, wanted: { createdAt, expiresAt, auto } }: AskedBy,
   index: number,
 ) {
   return {
@@ -108,7 +109,7 @@ export function askedRow(
     account_version: account.version,
     directory_id: directory.id,
     directory_version: directory.version,
-    issuer_version: directory.issuerVersion,
+    issuer_version: issuerVersion,
     created_at: createdAt,
     expires_at: expiresAt,
     auto,

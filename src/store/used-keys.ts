@@ -18,9 +18,9 @@ export async function isCertificateKey(db: Db, thumbprint: Buffer): Promise<bool
   return rows[0]?.found === true;
 }
 
-/** The advisory lock of a key is of two numbers, as the trigger used_keys_not_of_certificate takes it: this one for all keys, */
+/** The first number of the advisory locks of keys, as the trigger used_keys_not_of_certificate takes them. */
 export const KEY_LOCKS = verbatim('7638');
-/** and what its thumbprint begins with. */
+/** The second number of the lock of a key: what its thumbprint begins with. */
 export const keyLockOf = (thumbprint: Buffer): number => thumbprint.readInt32BE(0);
 
 /** Until the transaction ends nobody reserves an order with the key; who is doing so is waited for. */

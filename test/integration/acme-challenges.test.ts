@@ -332,7 +332,8 @@ describe('deactivation', () => {
     let deactivated: Promise<unknown> | undefined;
     await ca.database.inTransaction(async (tx) => {
       const wanted = newAuthorizations(identifiers, { now, auto: false });
-      const inserted = await insertOrder(tx, applicant, order, wanted, reusableAt(now));
+      const asSeen = { ...applicant, issuerVersion: applicant.directory.issuerVersion };
+      const inserted = await insertOrder(tx, asSeen, order, wanted, reusableAt(now));
       expect(inserted?.authorization_ids).toEqual([authorizationId]);
       deactivated = deactivateAuthorization(ca, applicant, authorizationId);
       await waitingQueries(db(), 1);

@@ -85,7 +85,8 @@ async function orderAndForget(db: Db, applicant: GivenApplicant): Promise<void> 
     replaces: null,
     replacedCertId: undefined,
   };
-  const inserted = await insertOrder(db, applicant, order, wanted, reusableAt(now));
+  const asSeen = { ...applicant, issuerVersion: applicant.directory.issuerVersion };
+  const inserted = await insertOrder(db, asSeen, order, wanted, reusableAt(now));
   expect(inserted).toMatchObject({ state: 'pending', authorization_ids: [authorization] });
   await db.deleteFrom('order_authorizations').where('order_id', '=', order.id).execute();
   await db.deleteFrom('orders').where('id', '=', order.id).execute();

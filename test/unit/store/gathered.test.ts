@@ -59,6 +59,22 @@ test('where one call may be under way, all who come meanwhile are the next', asy
   expect(calls[1]?.asks).toEqual(['b', 'c']);
 });
 
+test('a hundred go together at most, and the others are the next', async () => {
+  const { calls, load } = aLoad();
+  const ask = gathered(load);
+  const names = Array.from({ length: 250 }, (_, number) => `n${number}`);
+
+  const answers = names.map(ask);
+  await turn();
+  expect(calls.map(({ keys }) => keys.length)).toEqual([100, 100]);
+  calls[1]?.answer();
+  await expect.poll(() => calls.length).toBe(3);
+  for (const call of calls) call.answer();
+
+  expect(await Promise.all(answers)).toEqual(names.map((name) => name.toUpperCase()));
+  expect(calls[2]?.keys).toHaveLength(50);
+});
+
 test('who asks after a call has begun is answered by a later one', async () => {
   const { calls, load } = aLoad();
   const ask = gathered(load);
