@@ -4,9 +4,12 @@ import { sql, type Transaction } from 'kysely';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AcmeOrder } from '../../src/core/acme-orders.ts';
 import type { Ca } from '../../src/core/ca.ts';
+import { newUuid } from '../../src/core/ids.ts';
 import { newOrder } from '../../src/core/new-order.ts';
 import { revokeAcmeKey } from '../../src/core/revoke-acme-key.ts';
+import { completeOrder } from '../../src/store/complete-order.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
+import { findReservedOrder } from '../../src/store/reserved-orders.ts';
 import type { Tables } from '../../src/store/tables.ts';
 import { type TestCa, testCa } from '../support/ca.ts';
 import { admin } from '../support/given.ts';
@@ -141,3 +144,29 @@ test('of those that go together each hears of his own', async () => {
      where acme_key_id = any(${applicants.map(({ account }) => account.id)}::uuid[])`.execute(patient.db);
   expect(rows).toEqual([{ statements: 1 }]);
 });
+
+test('of two completions of one order, that of what is reserved no more leaves nothing', async () => {
+  const applicant = await givenApplicant(ca, permissive);
+  const { id } = await givenReadyOrder(ca, applicant);
+  const away = { ...ca.keys, signer: async (ref: string) => ({ ...(await ca.keys.signer(ref)), sign: isAway }) };
+  await finalize({ ...ca, keys: away }, applicant, { id }, await aRequest());
+  const reserved = (await findReservedOrder(patient.db, id)) ?? expect.fail('it is not reserved');
+  const completion = (certId: string, serial: Buffer, name: string) => {
+    const now = ca.clock.now();
+    const cert = { id: certId, order_id: id, serial, signing_cert_id: reserved.signing_cert_id };
+    const rest = { der: Buffer.from(name), not_before: now, not_after: now, subjects: [name] };
+    const record = { id: newUuid(now), actorKind: 'acme_key', actor: 'shop', action: 'issue' } as const;
+    return completeOrder(patient.db, { ...cert, ...rest }, { ...record, objectKind: 'issued_cert' });
+  };
+  const completed = await Promise.all([
+    completion(newUuid(ca.clock.now()), Buffer.alloc(16, 1), 'stale.corp.example'),
+    completion(reserved.issued_cert_id, reserved.serial, 'shop.corp.example'),
+  ]);
+  expect(completed).toEqual([false, true]);
+  const { rows } = await sql<{ name: string; subjects: string[] }>`
+    select name, subjects from issued_cert_names join issued_certs on issued_certs.id = issued_cert_id
+     where order_id = ${id}`.execute(patient.db);
+  expect(rows).toEqual([{ name: 'shop.corp.example', subjects: ['shop.corp.example'] }]);
+});
+
+const isAway = () => Promise.reject(new Error('the key store is away'));
