@@ -57,9 +57,7 @@ const knownAt = keptByVersion(ISSUERS, findKnown, ({ policy }) => policy.state !
 async function ruled(db: Db, id: string, known: Known | undefined): Promise<Issuing> {
   if (known === undefined) throw new Error(`The CA cert ${id} of a directory is not in the database.`);
   const { version: issuerVersion, intermediates_above: above, policy } = known;
-  // Most stand below a root, which nobody revokes.
-  const revokedAbove = above.length === 0 ? undefined : await findRevokedAmong(db, above);
-  return { issuer: { ...policy, revokedAbove }, issuerVersion };
+  return { issuer: { ...policy, revokedAbove: await findRevokedAmong(db, above) }, issuerVersion };
 }
 
 /** While it has no certificate, its dates are of no interest. */

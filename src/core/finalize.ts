@@ -105,8 +105,7 @@ async function tryToReserve(
   const { db } = ca.database;
   const issuer = await readIssuer(db, row.issuer_id);
   const { constraints, intermediatesAbove: above } = issuer;
-  // Most issuers stand below a root, which nobody revokes.
-  const revokedAbove = above.length === 0 ? undefined : await findRevokedAmong(db, above);
+  const revokedAbove = await findRevokedAmong(db, above);
   const approved = approve(facts, { constraints, revokedAbove });
   await recheckCaa(ca, applicant, row, approved.identifiers, { now, signal });
   // FIN-12: before anything is reserved.

@@ -1,5 +1,6 @@
 // The audit log: appending to it.
 import type { Insertable } from 'kysely';
+import { broughtRows } from './brought-rows.ts';
 import type { Db } from './database.ts';
 import { type Statement, sql } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -39,18 +40,36 @@ export const auditOf = (source: Statement<unknown>, record: AuditRecord): Statem
          ${record.detail === undefined ? null : JSON.stringify(record.detail)}::jsonb
     from ${source}`;
 
+const recordRows = broughtRows('record', {
+  of: 'uuid',
+  id: 'uuid',
+  actor_kind: 'text',
+  actor: 'text',
+  action: 'text',
+  object_kind: 'text',
+  object_id: 'uuid',
+  request_id: 'text',
+  detail: 'jsonb',
+});
+
 /** The same for a source of several rows: each record is written if the row whose id it is `of` is there. */
 export const auditOfEach = (
   source: Statement<unknown>,
   records: readonly (AuditRecord & { readonly of: string })[],
 ): Statement<unknown> => sql`
   insert into audit (id, actor_kind, actor, action, object_kind, object_id, request_id, detail)
-  select record.id, "actorKind", actor, action, "objectKind", "objectId", "requestId", detail
-    from json_to_recordset(${JSON.stringify(records)}::json)
-           as record (of uuid, id uuid, "actorKind" text, actor text, action text, "objectKind" text, "objectId" uuid,
-                      "requestId" text, detail jsonb)
+  select record.id, actor_kind, actor, action, object_kind, object_id, request_id, detail
+    from ${recordRows(records.map(recordRow))}
    where record.of in (select id from ${source})
    order by record.id`;
+
+const recordRow = ({
+  actorKind: actor_kind,
+  objectKind: object_kind,
+  objectId: object_id,
+  requestId: request_id,
+  ...record
+}: AuditRecord & { readonly of: string }) => ({ ...record, actor_kind, object_kind, object_id, request_id });
 
 /** When a record was written: its id begins with the time. */
 export const recordedAt = (id: string): Date => new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16));

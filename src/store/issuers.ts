@@ -1,5 +1,6 @@
 // The CA certs that directories issue from, as every order needs them: many that are asked for at once are one round trip.
 import type { Selectable } from 'kysely';
+import type { Db } from './database.ts';
 import { gatheredOn, gatheredReads } from './gathered.ts';
 import { LONGEST_CHAIN } from './signing-certs.ts';
 import { sql } from './statement.ts';
@@ -43,8 +44,11 @@ export const findIssuer = gatheredReads<IssuerRow>(async (db, ids) => {
   return new Map(rows.map((row) => [row.id, row]));
 });
 
-/** The name of one of these that is revoked, the first in this order. Many at once are one statement. */
-export const findRevokedAmong = gatheredOn<readonly string[], string | undefined>(async (db, asks) => {
+/** The name of one of these that is revoked, the first in this order. Most issuers stand below a root, which nobody revokes. */
+export const findRevokedAmong = async (db: Db, ids: readonly string[]): Promise<string | undefined> =>
+  ids.length === 0 ? undefined : findGathered(db, ids);
+
+const findGathered = gatheredOn<readonly string[], string | undefined>(async (db, asks) => {
   const { rows } = await sql<{ readonly id: string; readonly name: string }>`
     select id, name from signing_certs
      where id = any(${[...new Set(asks.flat())]}::uuid[]) and (state = 'revoked') is true`.execute(db);

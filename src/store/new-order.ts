@@ -78,7 +78,7 @@ const insertLarge = async (db: Db, ask: Ask) => (await insertOrders(db, [ask], s
 async function insertOrders(db: Db, asks: readonly Ask[], patience: Statement<unknown>) {
   const { rows } = await sql<InsertedOrder & { readonly asked: number }>`
     with ${accountsAsSeen(askedRows(asks.map(orderedRow)), patience)},
-    ${replacing(asks) ? firstToReplace(latestOf(asks)) : allInPlace},
+    ${replacing(asks) ? firstToReplace : allInPlace},
     ${wantedBy(asks)},
     reused as (
       select wanted.id as instead_of, a.id, a.expires_at
@@ -99,7 +99,7 @@ async function insertOrders(db: Db, asks: readonly Ask[], patience: Statement<un
           select id, expires_at from authorizations where id = best.id and state = 'valid' limit 1 for share) a),
     chosen as materialized (
       select wanted.asked, wanted.position, wanted.id as wanted_id, reused.id as reused_id,
-             coalesce(reused.expires_at, wanted.expires_at) as expires_at
+             reused.expires_at
         from wanted left join reused on reused.instead_of = wanted.id),
     lacking as materialized (select wanted.* from wanted join chosen on wanted_id = id where reused_id is null),
     placed as (
@@ -127,8 +127,8 @@ async function insertOrders(db: Db, asks: readonly Ask[], patience: Statement<un
 const replacing = (asks: readonly Ask[]): boolean => asks.some(({ order }) => order.replacedCertId !== undefined);
 
 const allInPlace = verbatim('account as (select * from seen)');
-const firstToReplace = (now: Date): Statement<unknown> => sql`
-  replaced as (${replacements(now)}),
+const firstToReplace = sql`
+  replaced as (${replacements}),
   account as materialized (
     select * from seen where replaced_cert_id is null or id in (select order_id from replaced))`;
 
@@ -143,6 +143,3 @@ function orderedRow(ask: Ask, index: number) {
     reuse_expires_after: reuse.expiresAfter,
   };
 }
-
-const latestOf = (asks: readonly Ask[]): Date =>
-  new Date(Math.max(...asks.map(({ wanted }) => wanted.createdAt.getTime())));

@@ -45,14 +45,17 @@ export async function isOurKey(db: Db, keyIdentifier: Buffer): Promise<boolean> 
  * other order has it, and gives the order. Of two at once the second waits, and finds it tied: an order that its snapshot
  * does not show is not invalid.
  */
-export const replacements = (now: Date): Statement<unknown> => sql`
+export const replacements: Statement<unknown> = sql`
   update issued_certs
      set replaced_by = (select id from seen where replaced_cert_id = issued_certs.id order by asked limit 1)
-   where id = any(array(select replaced_cert_id from seen)) and (${isFree(sql`replaced_by`, now)})
+   where id = any(array(select replaced_cert_id from seen))
+     and (${isFree(sql`replaced_by`, sql`(select max(created_at) from seen)`)})
   returning replaced_by as order_id`;
 
 /** ARI-8. An order that is gone was not invalid: those take their tie with them. */
-const isFree = (replacedBy: Statement<unknown>, now: Date): Statement<SqlBool> => sql`
+function isFree(replacedBy: Statement<unknown>, now: Date | Statement<Date>): Statement<SqlBool> {
+  return sql`
   ${replacedBy} is null or exists (
     select from orders where orders.id = ${replacedBy}
        and (orders.state = 'invalid' or (orders.state in ('pending', 'ready') and orders.expires_at <= ${now})))`;
+}
