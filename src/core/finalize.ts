@@ -117,11 +117,10 @@ async function tryToReserve(
     ca.events.lintFailed({ rule: linted.broken, profile: row.profile, ...factsOf(applicant, row.id) });
     throw new AcmeError('serverInternal', 'The certificate would not have been well-formed, so it was not signed.');
   }
-  const reserved = await reserveOrder(
-    db,
-    row,
-    { directoryVersion: applicant.directory.version, now, dueAt: new Date(now.getTime() + DUE_MS) },
-    {
+  const reserved = await reserveOrder(db, {
+    order: row,
+    seen: { directoryVersion: applicant.directory.version, now, dueAt: new Date(now.getTime() + DUE_MS) },
+    reservation: {
       serial: fields.serial,
       tbs,
       issued_cert_id: newUuid(now),
@@ -129,7 +128,7 @@ async function tryToReserve(
       csr_sha256: csrSha256,
       key_thumbprint: csr.thumbprint,
     },
-  );
+  });
   return reserved && { seen: row, reserved, leaf: linted.tbs, signer };
 }
 

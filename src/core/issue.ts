@@ -144,7 +144,7 @@ async function complete(
   };
   const actor = clientActor({ id: order.acme_key_id }, requestId);
   const record = recordOf(actor, ca.clock.now(), issueOf(order, certificate));
-  if (!(await completeOrder(ca.database.db, certificate, record))) return false;
+  if (!(await completeOrder(ca.database.db, { cert: certificate, record }))) return false;
   ca.events.certificateIssued({
     id: formatId('icrt', order.issued_cert_id),
     order: formatId('ordr', order.id),

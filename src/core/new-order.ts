@@ -59,13 +59,12 @@ async function placeOrder(ca: Ca, seen: Applicant, wish: OrderWish): Promise<Acm
   // What a rule refuses is no order.
   await spendOrders(ca, seen.account.id);
   const wanted = newAuthorizations(identifiers, { now, auto: isAuto(seen) });
-  const inserted = await insertOrder(
-    ca.database.db,
-    { ...seen, issuerVersion },
-    { ...row, replacedCertId },
+  const inserted = await insertOrder(ca.database.db, {
+    seen: { ...seen, issuerVersion },
+    order: { ...row, replacedCertId },
     wanted,
-    reusableAt(now),
-  );
+    reuse: reusableAt(now),
+  });
   return inserted && acmeOrder({ ...row, ...inserted, error: null, issued_cert_id: null }, now);
 }
 
@@ -84,7 +83,7 @@ async function placeAuthorization(ca: Ca, seen: Applicant, identifier: RawIdenti
   // Authorizations without an order would be a way around the limit of orders (ORD-28).
   await spendOrders(ca, seen.account.id);
   const wanted = newAuthorizations(identifiers, { now, auto: isAuto(seen) });
-  return (await insertAuthorization(ca.database.db, { ...seen, issuerVersion }, wanted))
+  return (await insertAuthorization(ca.database.db, { seen: { ...seen, issuerVersion }, wanted }))
     ? wanted.list[0]?.id
     : undefined;
 }

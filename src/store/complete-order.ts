@@ -37,10 +37,7 @@ const askedRows = broughtRows('asked', {
  * Makes a processing order valid and stores its certificate. False when the order is no longer as it was reserved, the
  * directory or the issuer is gone, the issuer is revoked, or the key has become that of an account or is blocked.
  */
-export const completeOrder = (db: Db, cert: NewCertificate, record: AuditRecord): Promise<boolean> =>
-  completeGathered(db, { cert, record });
-
-const completeGathered = gatheredWrites(orEachAlone(completeOrders));
+export const completeOrder = gatheredWrites(orEachAlone(completeOrders));
 
 async function completeOrders(db: Db, asks: readonly Ask[], patience: Statement<unknown>) {
   const { rows } = await sql<{ readonly id: string }>`

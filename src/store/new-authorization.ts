@@ -2,12 +2,11 @@
 // authorizations with their challenges, for many accounts at once.
 import type { ChallengeType } from '../lifecycles/challenge.ts';
 import { broughtRows } from './brought-rows.ts';
-import type { Db } from './database.ts';
 import { answersIn, gatheredWrites, orEachAlone } from './gathered.ts';
 import { type Statement, sql, verbatim } from './statement.ts';
 
 /** Rows as they were read when it was decided. */
-export type Seen = {
+type Seen = {
   readonly account: { readonly id: string; readonly version: number };
   readonly directory: { readonly id: string; readonly version: number };
   /** Of the CA cert that the directory issues from. */
@@ -65,10 +64,7 @@ const challengeRows = broughtRows('challenge', {
 });
 
 /** Makes an authorization without an order. False when account, directory or its CA cert are not as they were seen. */
-export const insertAuthorization = async (db: Db, seen: Seen, wanted: NewAuthorizations): Promise<boolean> =>
-  (await insertGathered(db, { seen, wanted })) !== undefined;
-
-const insertGathered = gatheredWrites(
+export const insertAuthorization = gatheredWrites(
   orEachAlone(async (db, asks: readonly AskedBy[], patience) => {
     const { rows } = await sql<{ readonly asked: number }>`
       with ${accountsAsSeen(askedRows(asks.map(askedRow)), patience)},
@@ -77,7 +73,8 @@ const insertGathered = gatheredWrites(
       lacking as (select * from wanted),
       ${authorized(asks)}
       select asked from account`.execute(db);
-    return answersIn(asks, rows);
+    const answerTo = answersIn(asks, rows);
+    return (ask) => answerTo(ask) !== undefined;
   }),
 );
 

@@ -4,29 +4,17 @@ import type { AcmeOrderRow } from './acme-orders.ts';
 import { broughtRows } from './brought-rows.ts';
 import type { Db } from './database.ts';
 import { answersIn, gatheredWrites, orEachAlone } from './gathered.ts';
-import {
-  type AskedBy,
-  accountsAsSeen,
-  askedColumns,
-  askedRow,
-  authorized,
-  type NewAuthorizations,
-  type Seen,
-  wantedBy,
-} from './new-authorization.ts';
+import { type AskedBy, accountsAsSeen, askedColumns, askedRow, authorized, wantedBy } from './new-authorization.ts';
 import { replacements } from './renewal-info.ts';
 import { type Statement, sql, verbatim } from './statement.ts';
 
-export type NewOrder = Pick<
-  AcmeOrderRow,
-  'id' | 'identifiers' | 'not_before' | 'not_after' | 'profile' | 'replaces'
-> & {
+type NewOrder = Pick<AcmeOrderRow, 'id' | 'identifiers' | 'not_before' | 'not_after' | 'profile' | 'replaces'> & {
   /** The certificate of ours that `replaces` names. */
   readonly replacedCertId: string | undefined;
 };
 
 /** Which authorizations may serve a new order: what matches one of its identifiers and lies after both. */
-export type Reuse = { readonly validatedAfter: Date; readonly expiresAfter: Date };
+type Reuse = { readonly validatedAfter: Date; readonly expiresAfter: Date };
 
 export type InsertedOrder = Pick<AcmeOrderRow, 'state' | 'expires_at' | 'authorization_ids'>;
 
@@ -61,16 +49,8 @@ const askedRows = broughtRows('asked', {
  * them meanwhile unseen. Undefined when account, directory or its CA cert are not as they were seen, or no longer
  * valid, or when another order came to replace the certificate.
  */
-export async function insertOrder(
-  db: Db,
-  seen: Seen,
-  order: NewOrder,
-  wanted: NewAuthorizations,
-  reuse: Reuse,
-): Promise<InsertedOrder | undefined> {
-  const insert = wanted.list.length > FEW_NAMES ? insertLarge : insertSmall;
-  return insert(db, { seen, order, wanted, reuse });
-}
+export const insertOrder = (db: Db, ask: Ask): Promise<InsertedOrder | undefined> =>
+  ask.wanted.list.length > FEW_NAMES ? insertLarge(db, ask) : insertSmall(db, ask);
 
 const insertSmall = gatheredWrites(orEachAlone(insertOrders));
 const insertLarge = async (db: Db, ask: Ask) => (await insertOrders(db, [ask], sql`select`))(ask);

@@ -15,7 +15,7 @@ import { KEY_LOCKS, keyLockOf } from './used-keys.ts';
 type Order = Selectable<Tables['orders']>;
 
 /** What is written before anything is signed, so that it can be signed again. */
-export type Reservation = {
+type Reservation = {
   readonly serial: Buffer;
   readonly tbs: Buffer;
   readonly issued_cert_id: string;
@@ -78,14 +78,7 @@ const askedRows = broughtRows('asked', {
  * so: the state, the account, an authorization, the directory's version, the issuer, or the key, which may be on its way
  * to become an account's. It need not survive a crash of Postgres: nothing was signed then, or `complete` was flushed.
  */
-export const reserveOrder = (
-  db: Db,
-  order: Reservable,
-  seen: Ask['seen'],
-  reservation: Reservation,
-): Promise<ReservedOrder | undefined> => reserveGathered(db, { order, seen, reservation });
-
-const reserveGathered = gatheredWrites(orEachAlone(reserveOrders, quickly));
+export const reserveOrder = gatheredWrites(orEachAlone(reserveOrders, quickly));
 
 /** Of several for one order the first has it. */
 async function reserveOrders(db: Db, asks: readonly Ask[], patience: Statement<unknown>) {

@@ -333,7 +333,7 @@ describe('deactivation', () => {
     await ca.database.inTransaction(async (tx) => {
       const wanted = newAuthorizations(identifiers, { now, auto: false });
       const asSeen = { ...applicant, issuerVersion: applicant.directory.issuerVersion };
-      const inserted = await insertOrder(tx, asSeen, order, wanted, reusableAt(now));
+      const inserted = await insertOrder(tx, { seen: asSeen, order, wanted, reuse: reusableAt(now) });
       expect(inserted?.authorization_ids).toEqual([authorizationId]);
       deactivated = deactivateAuthorization(ca, applicant, authorizationId);
       await waitingQueries(db(), 1);

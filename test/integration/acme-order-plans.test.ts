@@ -86,7 +86,7 @@ async function orderAndForget(db: Db, applicant: GivenApplicant): Promise<void> 
     replacedCertId: undefined,
   };
   const asSeen = { ...applicant, issuerVersion: applicant.directory.issuerVersion };
-  const inserted = await insertOrder(db, asSeen, order, wanted, reusableAt(now));
+  const inserted = await insertOrder(db, { seen: asSeen, order, wanted, reuse: reusableAt(now) });
   expect(inserted).toMatchObject({ state: 'pending', authorization_ids: [authorization] });
   await db.deleteFrom('order_authorizations').where('order_id', '=', order.id).execute();
   await db.deleteFrom('orders').where('id', '=', order.id).execute();

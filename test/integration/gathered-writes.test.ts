@@ -156,7 +156,7 @@ test('of two completions of one order, that of what is reserved no more leaves n
     const cert = { id: certId, order_id: id, serial, signing_cert_id: reserved.signing_cert_id };
     const rest = { der: Buffer.from(name), not_before: now, not_after: now, subjects: [name] };
     const record = { id: newUuid(now), actorKind: 'acme_key', actor: 'shop', action: 'issue' } as const;
-    return completeOrder(patient.db, { ...cert, ...rest }, { ...record, objectKind: 'issued_cert' });
+    return completeOrder(patient.db, { cert: { ...cert, ...rest }, record: { ...record, objectKind: 'issued_cert' } });
   };
   const completed = await Promise.all([
     completion(newUuid(ca.clock.now()), Buffer.alloc(16, 1), 'stale.corp.example'),
